@@ -1,0 +1,1 @@
+"""The agent: the loop, what it sends to the model, who it asks."""

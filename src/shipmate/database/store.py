@@ -1,0 +1,111 @@
+"""The port to durable storage. Every number and every order comes from here.
+
+Writes go through one writer; each call is one transaction, calls that wait are committed
+together. What a call wrote is on disk when it returns (`durable`), or on its way there.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from shipmate.protocol import AnyBlock, SessionRow
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A block as it was kept: numbered, with the JSON that is on disk and goes on the wire."""
+
+    block: AnyBlock
+    json: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A kept block as read: its JSON, not decoded."""
+
+    pos: int
+    seq: int
+    type: str
+    json: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one transaction changed: the blocks, and the session's row after it."""
+
+    saved: tuple[Saved, ...]
+    row: SessionRow
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    project: str = ""
+    archived: bool | None = False
+    status: str = ""
+    before: tuple[int, str] | None = None
+    """Rows updated before this (time, id): the cursor of a page."""
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class LiveText:
+    """Text of a message that was being streamed when it was last flushed."""
+
+    session: str
+    id: str
+    text: str
+    reasoning: str
+
+
+class Store(Protocol):
+    """Sessions and their blocks. Unknown sessions and blocks raise `NotFoundError`;
+    what cannot be written raises `StorageError`."""
+
+    @property
+    def epoch(self) -> str:
+        """Changes when the numbering does (a restored database)."""
+        ...
+
+    async def create_session(self, row: SessionRow) -> SessionRow: ...
+    async def session(self, session: str) -> SessionRow: ...
+    async def sessions(self, wanted: SessionFilter) -> list[SessionRow]: ...
+    async def delete_session(self, session: str) -> None: ...
+
+    async def write(
+        self,
+        session: str,
+        blocks: Sequence[AnyBlock] = (),
+        *,
+        row: dict[str, Any] | None = None,
+        durable: bool = True,
+    ) -> Written:
+        """Keep blocks and changed fields of the row in one transaction, numbered in order.
+        A block whose id is known replaces it at its place. `add_tokens` in `row` is added."""
+        ...
+
+    async def change(
+        self, session: str, block: str, revise: Callable[[AnyBlock], AnyBlock]
+    ) -> Written:
+        """Read, revise and keep one block in one transaction; what `revise` raises undoes it."""
+        ...
+
+    async def block(self, session: str, block: str) -> AnyBlock: ...
+    async def history(self, session: str) -> list[AnyBlock]: ...
+    async def changes(self, session: str, after: int, limit: int = 1000) -> list[Kept]:
+        """Blocks added or changed since `after`, by `seq`."""
+        ...
+
+    async def window(self, session: str, before: int = 0, limit: int = 100) -> list[Kept]:
+        """The last `limit` blocks (before the place `before`), by `pos`."""
+        ...
+
+    def append_text(self, session: str, message: str, text: str, reasoning: str) -> None:
+        """Keep more of a message that is being streamed; written with the next batch.
+        The rows go when the message's block is kept."""
+        ...
+
+    async def live_texts(self) -> list[LiveText]:
+        """What was being streamed when the last server died."""
+        ...
+
+    async def close(self) -> None: ...

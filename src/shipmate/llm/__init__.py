@@ -1,0 +1,1 @@
+"""Model providers: one port, its dialects, and what makes them dependable."""

@@ -1,0 +1,138 @@
+"""The port to every language model: one method, `stream`."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+from shipmate.errors import ShipmateError
+from shipmate.protocol import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    media_type: str
+    data: bytes
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallPart:
+    """A tool call in the history; `arguments` is the JSON text of an object."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(slots=True, eq=False)
+class ChatMessage:
+    """One message of a request. The same object is sent again at the next step, so that a
+    dialect may keep what it made of it in `encoded` and only join bytes."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[CallPart, ...] = ()
+    call: str = ""
+    """For role `tool`: the id of the call it answers."""
+    images: tuple[Image, ...] = ()
+    model: str = ""
+    """For role `assistant`: `provider/model` that said it."""
+    encoded: dict[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """A JSON schema of an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """More text or more thinking; a dialect joins what one read from the network brought."""
+
+    text: str = ""
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The request failed in a way that can pass and is sent again after `wait` seconds.
+    What was streamed of it before is void."""
+
+    attempt: int
+    of: int
+    wait: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A call as the model made it."""
+
+    name: str
+    arguments: Mapping[str, Any] | None
+    """The object the model wrote, or None when it wrote no JSON object."""
+    raw: str = ""
+    rescued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one request gave, whole; the last thing a stream yields."""
+
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[FunctionCall, ...] = ()
+    usage: Usage | None = None
+    finish: str = "stop"
+    """stop, tool_calls, length, content_filter, or what the provider said."""
+    notes: tuple[str, ...] = ()
+    """What the user should be told: a call that was cut off, a field put aside."""
+
+
+StreamItem: TypeAlias = Part | Retrying | Reply
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is known of a model."""
+
+    id: str
+    """`provider/model`."""
+    context_length: int = 128_000
+    context_source: Literal["config", "table", "server", "default"] = "default"
+    vision: bool = False
+    thinking: bool = False
+    price: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Per million tokens: input, cached, output. Empty: not known."""
+
+
+class ModelError(ShipmateError):
+    """The provider failed, in words a person can act on. `partial` is what was said before."""
+
+    status = 502
+    code = "provider"
+
+    def __init__(
+        self, message: str, *, kind: str = "provider", partial: Reply | None = None
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        """auth, quota, rate_limit, too_long, refused, unreachable, overloaded, truncated or
+        provider."""
+        self.partial = partial
+
+
+class Model(Protocol):
+    """A language model. `stream` yields parts and ends with exactly one `Reply`, or raises
+    `ModelError`; closing the generator closes the connection at once."""
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    def stream(
+        self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]
+    ) -> AsyncGenerator[StreamItem]: ...

@@ -1,0 +1,406 @@
+"""The block protocol: everything that crosses the wire or is kept on disk.
+
+A **block** is kept and shown; an **event** is a block, or a piece of a stream. The JSON of
+a block is the same on the wire, in the database and in the browser (`docs/protocol.md`).
+A field that holds its default is left out, so `result` is absent while a block is pending.
+"""
+
+import secrets
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+
+
+def new_id() -> str:
+    """12 characters, 60 random bits, without look-alikes and safe in a path or a URL."""
+    bits = int.from_bytes(secrets.token_bytes(8))
+    return "".join(_ALPHABET[bits >> shift & 31] for shift in range(0, 60, 5))
+
+
+class Frozen(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of what is never changed in place; `msgspec.structs.replace` makes a changed copy."""
+
+
+class Event(Frozen, frozen=True, kw_only=True, tag_field="type"):
+    """Anything that reaches a browser."""
+
+    session: str = ""
+    """The session it belongs to; filled in by the one door, `Executor.record`."""
+
+
+# --- what a card shows -----------------------------------------------------------------
+
+
+class Detail(Frozen, frozen=True, kw_only=True, tag_field="kind"):
+    """What a card shows of a call or its result, made from the arguments only."""
+
+
+class CommandDetail(Detail, frozen=True, kw_only=True, tag="command"):
+    """A command, whole, as it will run."""
+
+    command: str
+    cwd: str
+    shell: str = "bash"
+
+
+class Hunk(Frozen, frozen=True, kw_only=True):
+    old_start: int
+    new_start: int
+    lines: tuple[str, ...]
+    """Each starts with a blank, `+` or `-`, as in a unified diff, without a line end."""
+
+
+class FileChange(Frozen, frozen=True, kw_only=True):
+    path: str
+    """Relative to the project's folder."""
+    change: Literal["create", "modify", "create_directory"] = "modify"
+    added: int = 0
+    removed: int = 0
+    hunks: tuple[Hunk, ...] = ()
+    note: str = ""
+    """What a diff cannot show: binary content, a change of line ends, a diff cut short."""
+
+
+class DiffDetail(Detail, frozen=True, kw_only=True, tag="diff"):
+    files: tuple[FileChange, ...]
+
+
+class ArgumentsDetail(Detail, frozen=True, kw_only=True, tag="arguments"):
+    """Any other call: its arguments, whole."""
+
+    arguments: dict[str, Any]
+
+
+class ExitDetail(Detail, frozen=True, kw_only=True, tag="exit"):
+    """How a command ended."""
+
+    status: int | None = None
+    """Exit status; absent when it did not end by itself."""
+    seconds: float = 0.0
+    background: str = ""
+    """Id under which it goes on in the background."""
+    stopped: Literal["", "time_limit", "user"] = ""
+
+
+class ImageDetail(Detail, frozen=True, kw_only=True, tag="image"):
+    media_type: str
+    file: str
+    """Id of the stored file."""
+    width: int = 0
+    height: int = 0
+
+
+class MatchesDetail(Detail, frozen=True, kw_only=True, tag="matches"):
+    """How much a read or a search gave: files read, entries listed, hits found."""
+
+    count: int
+    what: Literal["lines", "files", "entries", "hits"] = "hits"
+    more: bool = False
+
+
+class BlockedDetail(Detail, frozen=True, kw_only=True, tag="blocked"):
+    """A call that was refused by a built-in rule."""
+
+    reason: str
+    rule: str = ""
+
+
+AnyDetail: TypeAlias = (
+    CommandDetail
+    | DiffDetail
+    | ArgumentsDetail
+    | ExitDetail
+    | ImageDetail
+    | MatchesDetail
+    | BlockedDetail
+)
+
+# --- blocks ------------------------------------------------------------------------------
+
+
+class Block(Event, frozen=True, kw_only=True):
+    """A kept item of a session. A block sent again with the same id replaces the first."""
+
+    id: str = msgspec.field(default_factory=new_id)
+    pos: int = 0
+    """Place in the transcript; given on first save and never changed. 0: not saved yet."""
+    seq: int = 0
+    """Number of the session's last change to this block; what a browser resumes from."""
+    at: int = 0
+    """When it was first recorded, milliseconds since 1970 UTC. Order is by `pos`, never by time."""
+    parent: str = ""
+    """Id of the `call_agent` call it belongs to; empty in the main thread."""
+
+
+class User(Block, frozen=True, kw_only=True, tag="user"):
+    """What the user said."""
+
+    text: str
+    client_id: str = ""
+
+
+class Attachment(Block, frozen=True, kw_only=True, tag="attachment"):
+    """Context given along with a message."""
+
+    kind: Literal["file", "image", "text", "issue", "pull_request"]
+    name: str
+    text: str = ""
+    file: str = ""
+    """Id of the stored file, when it is not text."""
+    media_type: str = ""
+
+
+class System(Block, frozen=True, kw_only=True, tag="system"):
+    """A notice to the user; never sent to the model."""
+
+    text: str
+    level: Literal["info", "warning", "error"] = "info"
+    code: str = ""
+
+
+class Usage(Frozen, frozen=True, kw_only=True):
+    """What the provider counted for one request. Cached tokens are part of the prompt."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+    reasoning: int = 0
+
+
+class Message(Block, frozen=True, kw_only=True, tag="message"):
+    """What the model said in one step, tool calls excepted."""
+
+    text: str = ""
+    reasoning: str = ""
+    model: str = ""
+    agent: str = ""
+    tokens: int = 0
+    """Prompt and completion of the request that made it."""
+    tokens_source: Literal["api", "estimate"] = "api"
+    usage: Usage | UnsetType = UNSET
+    partial: bool = False
+    """It was cut off: by Stop, by a failure, by a restart."""
+    finish: str = ""
+    """The provider's word when it is not an ordinary end: length, content_filter."""
+
+
+class ToolCall(Block, frozen=True, kw_only=True, tag="tool"):
+    """A call the model made."""
+
+    message: str
+    """Id of the message that made the call."""
+    name: str
+    provider: str = ""
+    """The tool provider; empty when there is no such tool."""
+    arguments: dict[str, Any] = {}
+    raw: str = ""
+    """What the model wrote, when that is not a JSON object; `arguments` is empty then."""
+    agent: str = ""
+    started: bool = False
+    """Set just before the tool runs: a call cut off while it ran is never run twice."""
+    rescued: bool = False
+    """The model wrote the call as text."""
+
+
+class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result"):
+    """The one result of a call."""
+
+    call: str
+    text: str
+    is_error: bool = False
+    truncated: bool = False
+    details: AnyDetail | UnsetType = UNSET
+    seconds: float = 0.0
+
+
+class ApprovalRequest(Block, frozen=True, kw_only=True, tag="approval_request"):
+    """A call that waits for the user. Its id is `<call>-approval`."""
+
+    call: str
+    level: Literal["normal", "dangerous"] = "normal"
+    title: str
+    reason: str = ""
+    details: AnyDetail
+    digest: str
+    """Binds the decision to exactly what was shown; see `agent.approvals`."""
+    agent: str = ""
+    choices: tuple[str, ...] = ("approve", "deny")
+    result: bool | UnsetType = UNSET
+    """Absent while pending."""
+    feedback: str = ""
+    decided_by: str = ""
+    """`user`, `bypass`, `stop`, `moved_on`, or the name of a token."""
+
+
+class AskUser(Block, frozen=True, kw_only=True, tag="ask_user"):
+    """A question to the user. Its id is `<call>-question`."""
+
+    call: str
+    question: str
+    options: tuple[str, ...] = ()
+    multiple: bool = False
+    allow_freeform: bool = True
+    agent: str = ""
+    result: str | UnsetType = UNSET
+    """Absent while pending."""
+    cancelled: Literal["", "stop", "moved_on"] = ""
+    """It was closed without an answer; `result` is then empty text."""
+
+
+class TodoItem(Frozen, frozen=True, kw_only=True):
+    id: int
+    title: str
+    status: Literal["not-started", "in-progress", "completed"] = "not-started"
+
+
+class Todo(Block, frozen=True, kw_only=True, tag="todo"):
+    """The todo list of the session; its id is `todo`."""
+
+    items: tuple[TodoItem, ...] = ()
+
+
+class Summary(Block, frozen=True, kw_only=True, tag="summary"):
+    """A compaction: what the model is sent in place of the blocks `replaces[0]..replaces[1]`."""
+
+    text: str
+    replaces: tuple[int, int]
+    tokens_before: int = 0
+    tokens_after: int = 0
+
+
+AnyBlock: TypeAlias = (
+    User
+    | Attachment
+    | System
+    | Message
+    | ToolCall
+    | ToolResult
+    | ApprovalRequest
+    | AskUser
+    | Todo
+    | Summary
+)
+Pending: TypeAlias = ApprovalRequest | AskUser
+"""Blocks that wait for the user."""
+
+# --- pieces of a stream ------------------------------------------------------------------
+
+
+class StreamStart(Event, frozen=True, kw_only=True, tag="stream_start"):
+    """An AI message begins; `id` is that of the `message` block to come."""
+
+    id: str
+    agent: str = ""
+    model: str = ""
+    parent: str = ""
+
+
+class Delta(Event, frozen=True, kw_only=True, tag="delta"):
+    """More text, or more thinking, of the message `id`. `offset` counts UTF-16 code units
+    of that one field already sent, as a browser counts the length of a string."""
+
+    id: str
+    offset: int
+    text: str = ""
+    reasoning: str = ""
+
+
+class StreamEnd(Event, frozen=True, kw_only=True, tag="stream_end"):
+    """The message ended; its block follows and is authoritative."""
+
+    id: str
+
+
+class Retry(Event, frozen=True, kw_only=True, tag="retry"):
+    """The provider failed in a way that can pass; it is asked again after `wait` seconds."""
+
+    id: str
+    attempt: int
+    of: int
+    wait: float
+    reason: str
+
+
+Status: TypeAlias = Literal[
+    "idle", "running", "waiting_approval", "waiting_answer", "interrupted", "error"
+]
+
+
+class ContextUsage(Frozen, frozen=True, kw_only=True, omit_defaults=False):
+    """The last request's prompt and completion against the model's window."""
+
+    tokens: int
+    max: int
+    percent: float
+    source: Literal["api", "estimate"]
+
+
+class SessionRow(Frozen, frozen=True, kw_only=True, omit_defaults=False):
+    """The meta fields of a session, as lists and headers show them."""
+
+    id: str
+    agent: str
+    provider: str
+    """Model provider and model: `openai/gpt-4o`."""
+    project: str
+    title: str = ""
+    bypass_approval: bool = False
+    archived: bool = False
+    status: Status = "idle"
+    pending_approval: str = ""
+    """Id of the oldest pending approval."""
+    pending_question: str = ""
+    created_at: int = 0
+    updated_at: int = 0
+    last_seq: int = 0
+    tokens: int = 0
+    """All tokens the session has used, over all its requests."""
+    context_usage: ContextUsage | None = None
+    error: str = ""
+
+
+class SessionChanged(Event, frozen=True, kw_only=True, tag="session"):
+    """The session's row, whole, after a change. The first event of chat/stream."""
+
+    row: SessionRow
+
+
+class SessionDeleted(Event, frozen=True, kw_only=True, tag="session_deleted"):
+    """The session is gone; the stream of it ends."""
+
+
+Reason: TypeAlias = Literal[
+    "", "waiting_approval", "waiting_answer", "stopped", "limit", "budget", "error", "interrupted"
+]
+
+
+class Done(Event, frozen=True, kw_only=True, tag="done"):
+    """The request is finished; `finished` is true for a final answer only."""
+
+    finished: bool
+    reason: Reason = ""
+    error: str = ""
+
+
+class KeepAlive(Event, frozen=True, kw_only=True, tag="keep_alive"):
+    """Nothing was said for 15 s. An event, not a comment: some readers hide comments."""
+
+
+AnyEvent: TypeAlias = (
+    AnyBlock
+    | StreamStart
+    | Delta
+    | StreamEnd
+    | Retry
+    | SessionChanged
+    | SessionDeleted
+    | Done
+    | KeepAlive
+)
+
+encode = msgspec.json.Encoder().encode
+decode_block = msgspec.json.Decoder(AnyBlock).decode
+"""Reads one kept block; unknown fields are ignored, so that newer data stays readable."""

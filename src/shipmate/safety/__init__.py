@@ -1,0 +1,1 @@
+"""What may happen: verdicts on calls, paths, commands."""

@@ -1,0 +1,1 @@
+"""Sessions: their life, who watches them, in which project they work."""

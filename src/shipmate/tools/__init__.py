@@ -1,0 +1,1 @@
+"""The built-in tools, a module per tool provider."""

@@ -1,0 +1,206 @@
+"""How a tool is declared: an async function whose signature is its schema.
+
+    @tool(judge=by_command, effect=True)
+    async def shell_exec(ctx: ToolContext, command: str, timeout_seconds: int = 120) -> str:
+        '''What the model reads as the description.'''
+
+Parameters are spelled in snake case here and in camel case for the model.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias, cast, get_type_hints
+
+import msgspec
+
+from shipmate.llm.model import Image
+from shipmate.protocol import AnyBlock, AnyDetail, AskUser
+from shipmate.safety.verdict import ALLOW, Level, Verdict
+
+
+class ToolError(Exception):
+    """A failure the model should read and react to."""
+
+
+class NeedsAnswer(Exception):  # noqa: N818 - not a failure: the round goes on when it is answered
+    """Raised by a tool that cannot go on without the user; it is run again with the answer."""
+
+    def __init__(self, question: AskUser) -> None:
+        super().__init__(question.question)
+        self.question = question
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool gives back, before it passes the border (`tools.output`)."""
+
+    text: str
+    details: AnyDetail | None = None
+    images: tuple[Image, ...] = ()
+    is_error: bool = False
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The section `[limits]` of the configuration that tools obey."""
+
+    tool_result_chars: int = 20_000
+    read_files_bytes: int = 10_240
+    reads_per_round: int = 3
+
+
+@dataclass(slots=True)
+class ReadGuard:
+    """What was read in this round: real path to the ranges given and the content's hash."""
+
+    reads: dict[Path, list[tuple[int, int]]] = field(
+        default_factory=dict[Path, list[tuple[int, int]]]
+    )
+    seen: dict[Path, str] = field(default_factory=dict[Path, str])
+    """SHA-256 of the content the model last saw or wrote, for the whole session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Where an agent works: what does not change from call to call within a round."""
+
+    root: Path
+    """The project's folder, resolved."""
+    session: str = ""
+    protected: tuple[Path, ...] = ()
+    """Folders that no tool may look into: the server's own data directory."""
+    files: Path | None = None
+    """Where whole outputs and pictures are stored (`<data>/files`)."""
+    limits: Limits = Limits()
+    guard: ReadGuard = field(default_factory=ReadGuard)
+    vision: bool = False
+    """The model can see pictures."""
+    ask_secrets: bool = True
+    """Reading secret-shaped files asks (readings 19)."""
+    safe_commands: bool = False
+    """Commands judged safe run unasked (only where a sandbox is active)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What changes from call to call."""
+
+    work: Workspace
+    call: str = ""
+    emit: Callable[[AnyBlock], Awaitable[Any]] | None = None
+    """Records a block that the tool makes, such as the todo list."""
+    binds: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the judge bound the call to; a tool that writes compares before it does."""
+    answer: AskUser | None = None
+    """The user's answer, when the tool had raised `NeedsAnswer`."""
+    todo: AnyBlock | None = None
+    """The session's todo list as it stands."""
+
+    @property
+    def root(self) -> Path:
+        return self.work.root
+
+
+ToolFunction: TypeAlias = Callable[..., Awaitable[str | ToolOutput]]
+Judge: TypeAlias = Callable[..., Awaitable[Verdict]]
+"""`async (ctx, **arguments) -> Verdict`, with the tool's own parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    name: str
+    description: str
+    provider: str
+    arguments: type[msgspec.Struct]
+    judge: Judge
+    run: ToolFunction
+    effect: bool = True
+    """It changes something: never run beside another one. Reads run together."""
+    repeatable: bool = False
+    """Running it a second time does no harm (`ask_user`): no `started` mark, run anew."""
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Spellings models use for a parameter: spelling to parameter."""
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The JSON schema the model sees."""
+    example: str = ""
+
+
+async def always_ask(_ctx: ToolContext, **_arguments: Any) -> Verdict:
+    return Verdict(Level.ASK)
+
+
+async def never_ask(_ctx: ToolContext, **_arguments: Any) -> Verdict:
+    return ALLOW
+
+
+def camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def tool(
+    *,
+    provider: str,
+    judge: Judge = always_ask,
+    effect: bool = True,
+    repeatable: bool = False,
+    aliases: Mapping[str, str] | None = None,
+    example: str = "",
+) -> Callable[[ToolFunction], Tool]:
+    """Make a tool of a function. Without a `judge`, each call needs the user's approval."""
+
+    def declare(function: ToolFunction) -> Tool:
+        arguments = _arguments_of(function)
+        return Tool(
+            name=function.__name__,
+            description=inspect.getdoc(function) or "",
+            provider=provider,
+            arguments=arguments,
+            judge=judge,
+            run=function,
+            effect=effect,
+            repeatable=repeatable,
+            aliases=dict(aliases or {}),
+            parameters=_schema_of(arguments),
+            example=example,
+        )
+
+    return declare
+
+
+def _arguments_of(function: ToolFunction) -> type[msgspec.Struct]:
+    hints = get_type_hints(function, include_extras=True)
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    fields = [
+        (p.name, hints[p.name]) if p.default is p.empty else (p.name, hints[p.name], p.default)
+        for p in parameters
+    ]
+    return msgspec.defstruct(
+        function.__name__, fields, kw_only=True, rename="camel", forbid_unknown_fields=True
+    )
+
+
+def _schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+    """The schema whole, without references, as every provider accepts it."""
+    (schema,), components = msgspec.json.schema_components([arguments], ref_template="{name}")
+    return _inlined(schema, components)
+
+
+def _inlined(schema: Any, components: Mapping[str, Any]) -> Any:
+    match schema:
+        case {"$ref": str(name)}:
+            return _inlined(components[name], components)
+        case dict():
+            pairs = cast("dict[str, Any]", schema).items()
+            return {
+                k: _inlined(v, components)
+                for k, v in pairs
+                if k != "title" or not isinstance(v, str)
+            }
+        case list():
+            return [_inlined(item, components) for item in cast("list[Any]", schema)]
+        case _:
+            return schema

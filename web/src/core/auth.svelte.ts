@@ -1,0 +1,52 @@
+/**
+ * Sign-in: the one-time token of the printed URL's fragment becomes an HttpOnly cookie and a
+ * header token; every `/api` call needs both.
+ */
+
+const KEY = "shipmate.token";
+
+class Auth {
+  /** False after a 401; the sign-in view is shown over the page, which keeps its drafts. */
+  signedIn = $state(true);
+  private token = localStorage.getItem(KEY) ?? "";
+
+  headers(): Record<string, string> {
+    return this.token ? { "X-Shipmate-Token": this.token } : {};
+  }
+
+  /** Called by every reader of an answer with status 401. */
+  refused(): void {
+    this.signedIn = false;
+  }
+
+  /** Exchanges a one-time token. False: it was used before, or is wrong. */
+  async exchange(token: string): Promise<boolean> {
+    const answer = await fetch("/api/auth/exchange", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ token }),
+    });
+    if (!answer.ok) return false;
+    this.token = ((await answer.json()) as { token: string }).token;
+    localStorage.setItem(KEY, this.token);
+    this.signedIn = true;
+    return true;
+  }
+
+  /** At start: uses the fragment `#token=…` and takes it out of the address and the history. */
+  async start(): Promise<void> {
+    const token = tokenOf(location.hash);
+    if (!token) return;
+    history.replaceState(null, "", location.pathname + location.search);
+    if (!(await this.exchange(token)) && !this.token) this.signedIn = false;
+  }
+}
+
+/** The one-time token in a pasted URL, a fragment or plain text; empty when there is none. */
+export function tokenOf(text: string): string {
+  const named = /[#&?]token=([\w.~-]+)/.exec(text);
+  if (named) return named[1] ?? "";
+  return /^[\w.~-]{16,}$/.test(text.trim()) ? text.trim() : "";
+}
+
+export const auth = new Auth();

@@ -1,0 +1,32 @@
+/** Where the page is: `#/` (new chat), `#/s/<session>`, `#/settings`. */
+
+export type Route = { view: "new" } | { view: "session"; id: string } | { view: "settings" };
+
+export function parse(hash: string): Route {
+  const [, view, id] = hash.replace(/^#/, "").split("/");
+  if (view === "s" && id) return { view: "session", id: decodeURIComponent(id) };
+  return view === "settings" ? { view: "settings" } : { view: "new" };
+}
+
+export const to = {
+  new: "#/",
+  settings: "#/settings",
+  session: (id: string): string => `#/s/${encodeURIComponent(id)}`,
+};
+
+class Router {
+  route = $state.raw<Route>(parse(location.hash));
+
+  constructor() {
+    addEventListener("hashchange", () => (this.route = parse(location.hash)));
+  }
+
+  /** `replace`: the place left is not kept in the history (a new chat that got its id). */
+  go(hash: string, replace = false): void {
+    if (replace) history.replaceState(null, "", hash);
+    else history.pushState(null, "", hash);
+    this.route = parse(hash);
+  }
+}
+
+export const router = new Router();

@@ -1,0 +1,58 @@
+/** The interface's settings: on the server where it has them, and here for the first paint. */
+import { get, patch } from "./api";
+
+export type SendKey = "shift+enter" | "enter" | "ctrl+enter";
+export type Theme = "system" | "light" | "dark";
+export interface InterfaceSettings {
+  send_key: SendKey;
+  language: "auto" | "en" | "zh-CN";
+  theme: Theme;
+}
+
+const KEY = "shipmate.interface";
+const DEFAULT: InterfaceSettings = { send_key: "shift+enter", language: "auto", theme: "system" };
+
+function remembered(): InterfaceSettings {
+  try {
+    return { ...DEFAULT, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as object) };
+  } catch {
+    return DEFAULT;
+  }
+}
+
+class Settings {
+  interface = $state.raw<InterfaceSettings>(remembered());
+
+  constructor() {
+    this.paint();
+  }
+
+  async load(): Promise<void> {
+    const all = await get<{ interface?: Partial<InterfaceSettings> }>("/api/settings");
+    this.keep({ ...this.interface, ...all.interface });
+  }
+
+  /** Holds at once; the server is told, and its refusal is thrown after being undone here. */
+  async change(change: Partial<InterfaceSettings>): Promise<void> {
+    const before = this.interface;
+    this.keep({ ...before, ...change });
+    try {
+      await patch("/api/settings", { interface: change });
+    } catch (error) {
+      this.keep(before);
+      throw error;
+    }
+  }
+
+  private keep(value: InterfaceSettings): void {
+    this.interface = value;
+    localStorage.setItem(KEY, JSON.stringify(value));
+    this.paint();
+  }
+
+  private paint(): void {
+    document.documentElement.dataset["theme"] = this.interface.theme;
+  }
+}
+
+export const settings = new Settings();

@@ -1,0 +1,9 @@
+import { mount } from "svelte";
+import App from "./App.svelte";
+import { auth } from "./core/auth.svelte";
+import "./app.css";
+
+const target = document.getElementById("app");
+if (!target) throw new Error("index.html has no #app");
+await auth.start();
+mount(App, { target });

@@ -20,7 +20,7 @@ BUILT = STATIC / "SOURCE_SHA256"
 INSTALLED = WEB / "node_modules" / ".lock-sha256"
 NODE_AT_LEAST = (20, 19)
 """What Vite 8 asks for."""
-NOT_SOURCES = {"node_modules", "dist", "coverage", "test-results", ".vite"}
+NOT_SOURCES = {"node_modules", "dist", "coverage", "test-results", "tests", ".vite"}
 
 
 class BuildError(Exception):

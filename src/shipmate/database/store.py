@@ -104,6 +104,10 @@ class Store(Protocol):
         The rows go when the message's block is kept."""
         ...
 
+    def drop_text(self, session: str, message: str) -> None:
+        """Forget what was kept of a message that is streamed anew."""
+        ...
+
     async def live_texts(self) -> list[LiveText]:
         """What was being streamed when the last server died."""
         ...

@@ -7,6 +7,7 @@
 Parameters are spelled in snake case here and in camel case for the model.
 """
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +42,14 @@ class ToolOutput:
     images: tuple[Image, ...] = ()
     is_error: bool = False
     truncated: bool = False
+
+
+class ToolStopped(asyncio.CancelledError):
+    """Raised by a tool in place of the cancellation that ended it, with what it had so far."""
+
+    def __init__(self, output: ToolOutput) -> None:
+        super().__init__()
+        self.output = output
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,143 @@
+"""One tool call: from what the model wrote to its one result."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from msgspec import UNSET, structs
+
+from shipmate.agent.approvals import Blocked, may_run, request
+from shipmate.agent.profile import Agent
+from shipmate.agent.transcript import Transcript
+from shipmate.errors import ShipmateError
+from shipmate.protocol import AnyBlock, Pending, ToolCall, ToolResult
+from shipmate.safety.verdict import Level, Verdict
+from shipmate.tools.arguments import parse_arguments
+from shipmate.tools.output import border
+from shipmate.tools.tool import NeedsAnswer, Tool, ToolContext, ToolError, ToolOutput, ToolStopped
+
+log = logging.getLogger(__name__)
+
+UNKNOWN_OUTCOME = (
+    "The server stopped while this ran, so its outcome is unknown. It was not run again: "
+    "look at what is there before you do."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A call that is understood: its tool, its arguments, the judge's verdict."""
+
+    call: ToolCall
+    tool: Tool
+    arguments: Mapping[str, Any]
+    context: ToolContext
+    verdict: Verdict
+
+
+@dataclass(slots=True)
+class Calls:
+    """Answers calls of one round."""
+
+    agent: Agent
+    transcript: Transcript
+    bypass: Callable[[], bool]
+    record: Callable[..., Awaitable[Any]]
+
+    async def judge(self, call: ToolCall) -> Judged | ToolResult:
+        """Understand a call; what cannot run at all has its result already."""
+        begun = time.monotonic()
+        try:
+            tool, arguments = self._resolve(call)
+            context = self._context(call)
+            verdict = await tool.judge(context, **arguments)
+        except Exception as error:  # noqa: BLE001 - the first door: every failure is a result
+            return _failure(call, error, begun)
+        return Judged(call, tool, arguments, replace(context, binds=verdict.binds), verdict)
+
+    def asks(self, judged: Judged) -> Pending | ToolResult | None:
+        """What stands between a judged call and its run: a request, a refusal, or nothing."""
+        approval = self.transcript.approval(judged.call.id)
+        try:
+            if may_run(judged.call, judged.verdict, approval, bypass=self.bypass()):
+                return None
+        except ToolError as error:
+            return _failure(judged.call, error, time.monotonic())
+        return approval or request(judged.call, judged.verdict)
+
+    def free(self, judged: Judged) -> bool:
+        """It is a look that needs nobody's leave: it may start as soon as it is recorded."""
+        return judged.verdict.level is Level.ALLOW and not judged.tool.effect
+
+    async def run(self, judged: Judged) -> ToolResult | Pending:
+        """Run a call that may run. Every failure becomes a result the model can read."""
+        call, begun = judged.call, time.monotonic()
+        try:
+            output = await judged.tool.run(judged.context, **judged.arguments)
+            output = await border(output, self.agent.work, call.id)
+        except NeedsAnswer as waiting:
+            return structs.replace(waiting.question, agent=call.agent)
+        except ToolStopped as stopped:
+            output = await border(stopped.output, self.agent.work, call.id)
+            await asyncio.shield(self.record(_result(call, output, begun)))
+            raise
+        except Exception as error:  # noqa: BLE001 - the first door: every failure is a result
+            return _failure(call, error, begun)
+        return _result(call, output, begun)
+
+    async def start(self, call: ToolCall) -> None:
+        """On disk before the act: a call cut off while it runs is never run twice."""
+        await self.record(structs.replace(call, started=True))
+
+    def _resolve(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
+        tool = self.agent.tools.get(call.name)
+        if tool is None:
+            names = ", ".join(self.agent.tools)
+            raise ToolError(f"There is no tool {call.name!r}. The tools are: {names}.")
+        if call.raw:
+            raise ToolError(
+                f"The arguments of {call.name} are not a JSON object: {call.raw[:200]!r}. "
+                f"A correct call: {tool.example or dict(tool.parameters)}"
+            )
+        return tool, parse_arguments(tool, call.arguments)
+
+    def _context(self, call: ToolCall) -> ToolContext:
+        question = self.transcript.question(call.id)
+        return ToolContext(
+            work=self.agent.work,
+            call=call.id,
+            emit=self._emit,
+            answer=question if question and question.result is not UNSET else None,
+            todo=self.transcript.todo,
+        )
+
+    async def _emit(self, block: AnyBlock) -> None:
+        await self.record(block)
+
+
+def _result(call: ToolCall, output: ToolOutput, begun: float) -> ToolResult:
+    return ToolResult(
+        call=call.id,
+        text=output.text,
+        is_error=output.is_error,
+        truncated=output.truncated,
+        details=output.details or UNSET,
+        seconds=round(time.monotonic() - begun, 3),
+    )
+
+
+def _failure(call: ToolCall, error: Exception, begun: float) -> ToolResult:
+    if not isinstance(error, ToolError | ShipmateError):
+        log.error("tool %s failed", call.name, exc_info=error)
+        error = ToolError("The tool failed unexpectedly; the server's log has the details.")
+    details = error.details if isinstance(error, Blocked) else UNSET
+    return ToolResult(
+        call=call.id,
+        text=str(error),
+        is_error=True,
+        details=details,
+        seconds=round(time.monotonic() - begun, 3),
+    )

@@ -1,0 +1,275 @@
+"""The agent loop: answer the open calls, ask the model, until it has no more to call."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from msgspec import UNSET
+
+from shipmate.agent.calls import UNKNOWN_OUTCOME, Calls, Judged
+from shipmate.agent.profile import Agent
+from shipmate.agent.transcript import Transcript
+from shipmate.llm.model import ChatMessage, FunctionCall, ModelError, Part, Reply, Retrying
+from shipmate.llm.tokens import estimate_tokens
+from shipmate.protocol import (
+    AnyBlock,
+    ApprovalRequest,
+    AskUser,
+    ContextUsage,
+    DiffDetail,
+    Done,
+    Message,
+    Pending,
+    Reason,
+    System,
+    ToolCall,
+    ToolResult,
+    new_id,
+)
+
+Record: TypeAlias = Callable[..., Awaitable[Any]]
+"""`record(*blocks, row=None, durable=True)`: the one door; it also adds to the transcript."""
+
+
+class Voice:
+    """Where a message is heard while it is being said; the session's side of streaming."""
+
+    def begin(self, message: str) -> None: ...
+    def say(self, message: str, text: str, reasoning: str) -> None: ...
+    def retry(self, message: str, retrying: Retrying) -> None: ...
+    def end(self, message: str) -> None: ...
+    def so_far(self, message: str) -> tuple[str, str]:
+        """Text and reasoning said so far."""
+        ...
+
+
+@dataclass
+class Round:
+    """From a message of the user to `done`.
+
+    All state is in the transcript: a round that was cut off, or that waits for the user, is
+    carried on by running it again.
+    """
+
+    agent: Agent
+    transcript: Transcript
+    record: Record
+    voice: Voice
+    bypass: Callable[[], bool]
+    _fresh: set[str] = field(default_factory=set[str])
+    """Calls that this very run has marked as started."""
+
+    def __post_init__(self) -> None:
+        self.calls = Calls(self.agent, self.transcript, self.bypass, self.record)
+        self._system = ChatMessage("system", self.agent.prompt)
+
+    async def run(self) -> Done:
+        while True:
+            if waiting := await self.answer_calls():
+                return Done(finished=False, reason=_waits_for(waiting))
+            if not self.transcript.wants_reply():
+                return Done(finished=True)
+            if self.transcript.steps >= self.agent.profile.max_steps:
+                return await self._limit()
+            await self.ask_model()
+
+    # --- tool calls ---------------------------------------------------------------------
+
+    async def answer_calls(self) -> list[Pending]:
+        """Answer every open call that can be answered; return what waits for the user."""
+        open_calls = self.transcript.open_calls()
+        looks = [c for c in open_calls if not self._has_effect(c)]
+        effects = [c for c in open_calls if self._has_effect(c)]
+        waiting = await self._look(looks) if looks else []
+        return waiting + await self._act(effects)
+
+    def _has_effect(self, call: ToolCall) -> bool:
+        tool = self.agent.tools.get(call.name)
+        return tool is not None and tool.effect
+
+    async def _look(self, calls: Sequence[ToolCall]) -> list[Pending]:
+        """Reads run together."""
+        settled = await asyncio.gather(*(self._settle(call) for call in calls))
+        asked = [b for b in settled if not isinstance(b, ToolResult)]
+        await self.record(*(b for b in settled if b.pos == 0), durable=bool(asked))
+        return asked
+
+    async def _act(self, calls: Sequence[ToolCall]) -> list[Pending]:
+        """Calls with effects, one after the other and in their order. A call after one that
+        waits is not run before it; it is already asked about where neither can change what
+        the other one showed."""
+        waiting: list[Pending] = []
+        for call in calls:
+            if not waiting:
+                settled = await self._settle(call)
+                if settled.pos == 0:
+                    await self.record(settled)
+                if not isinstance(settled, ToolResult):
+                    waiting.append(settled)
+            elif request := await self._ask_ahead(call, waiting):
+                waiting.append(request)
+        return waiting
+
+    async def _settle(self, call: ToolCall) -> ToolResult | Pending:
+        """Carry one call as far as it goes: to its result, or to what waits for the user."""
+        if call.started and call.id not in self._fresh:
+            return ToolResult(call=call.id, text=UNKNOWN_OUTCOME, is_error=True)
+        judged = await self.calls.judge(call)
+        if isinstance(judged, ToolResult):
+            return judged
+        if (asked := self.calls.asks(judged)) is not None:
+            return asked
+        if not (call.started or judged.tool.repeatable):
+            self._fresh.add(call.id)
+            await self.calls.start(call)
+        question = self.transcript.question(call.id)
+        if question and question.result is UNSET:
+            return question
+        return await self.calls.run(judged)
+
+    async def _ask_ahead(self, call: ToolCall, waiting: Sequence[Pending]) -> Pending | None:
+        if asked := self.transcript.approval(call.id):
+            return asked if asked.result is UNSET else None
+        judged = await self.calls.judge(call)
+        if isinstance(judged, ToolResult) or not _independent(judged, waiting):
+            return None
+        asked = self.calls.asks(judged)
+        if not isinstance(asked, ApprovalRequest):
+            return None
+        await self.record(asked)
+        return asked
+
+    # --- the model ----------------------------------------------------------------------
+
+    async def ask_model(self) -> None:
+        """Ask for one reply; record it with the calls it made."""
+        message = new_id()
+        self.voice.begin(message)
+        try:
+            reply = await self._stream(message)
+        except (asyncio.CancelledError, ModelError) as cut:
+            await asyncio.shield(self._keep_partial(message, cut))
+            raise
+        self.voice.end(message)
+        await self._keep(message, reply)
+
+    async def _stream(self, message: str) -> Reply:
+        messages = [self._system, *self.transcript.context.messages()]
+        stream = self.agent.model.stream(messages, self.agent.specs)
+        reply = Reply()
+        try:
+            async for item in stream:
+                if isinstance(item, Part):
+                    self.voice.say(message, item.text, item.reasoning)
+                elif isinstance(item, Retrying):
+                    self.voice.retry(message, item)
+                else:
+                    reply = item
+        finally:
+            await stream.aclose()
+        return reply
+
+    async def _keep(self, message: str, reply: Reply) -> None:
+        said = Message(
+            id=message,
+            text=reply.text,
+            reasoning=reply.reasoning,
+            model=self.agent.model.info.id,
+            agent=self.agent.profile.name,
+            tokens=self._used(reply),
+            tokens_source="api" if reply.usage else "estimate",
+            usage=reply.usage or UNSET,
+            finish=reply.finish if reply.finish in ("length", "content_filter") else "",
+        )
+        calls = [await self._opened(message, call) for call in reply.calls]
+        notes = [System(text=note, level="warning", code="model") for note in reply.notes]
+        if not (reply.text or calls or notes):
+            text = "The model gave an empty answer. Send the message again, or change the model."
+            notes = [System(text=text, level="warning", code="empty_answer")]
+        await self.record(said, *calls, *notes, row=self._row(said), durable=False)
+
+    async def _opened(self, message: str, made: FunctionCall) -> ToolCall:
+        """The block of a call; a look that may start at once is marked as started with it."""
+        tool = self.agent.tools.get(made.name)
+        call = ToolCall(
+            message=message,
+            name=made.name,
+            provider=tool.provider if tool else "",
+            arguments=dict(made.arguments or {}),
+            raw="" if made.arguments is not None else made.raw or "(nothing)",
+            agent=self.agent.profile.name,
+            rescued=made.rescued,
+        )
+        if tool is None or tool.effect or tool.repeatable:
+            return call
+        judged = await self.calls.judge(call)
+        if isinstance(judged, ToolResult) or not self.calls.free(judged):
+            return call
+        self._fresh.add(call.id)
+        return _started(call)
+
+    async def _keep_partial(self, message: str, cut: BaseException) -> None:
+        text, reasoning = self.voice.so_far(message)
+        self.voice.end(message)
+        blocks: list[AnyBlock] = []
+        if text or reasoning:
+            blocks.append(
+                Message(
+                    id=message,
+                    text=text,
+                    reasoning=reasoning,
+                    model=self.agent.model.info.id,
+                    agent=self.agent.profile.name,
+                    tokens=estimate_tokens(text + reasoning),
+                    tokens_source="estimate",
+                    partial=True,
+                )
+            )
+        if isinstance(cut, ModelError):
+            blocks.append(System(text=str(cut), level="error", code=cut.kind))
+        if blocks:
+            await self.record(*blocks)
+
+    def _used(self, reply: Reply) -> int:
+        if reply.usage:
+            return reply.usage.prompt + reply.usage.completion
+        return self.transcript.context.estimate() + estimate_tokens(reply.text + reply.reasoning)
+
+    def _row(self, said: Message) -> dict[str, Any]:
+        window = self.agent.model.info.context_length
+        usage = ContextUsage(tokens=said.tokens, max=window, percent=0, source=said.tokens_source)
+        return {"add_tokens": said.tokens, "context_usage": usage}
+
+    async def _limit(self) -> Done:
+        text = (
+            f"The step limit of {self.agent.profile.max_steps} was reached. "
+            "Send a message to go on."
+        )
+        await self.record(System(text=text, level="warning", code="limit"))
+        return Done(finished=False, reason="limit", error=text)
+
+
+def _started(call: ToolCall) -> ToolCall:
+    from msgspec.structs import replace
+
+    return replace(call, started=True)
+
+
+def _waits_for(waiting: Sequence[Pending]) -> Reason:
+    asks = any(isinstance(block, AskUser) for block in waiting)
+    approvals = any(isinstance(block, ApprovalRequest) for block in waiting)
+    return "waiting_answer" if asks and not approvals else "waiting_approval"
+
+
+def _independent(judged: Judged, waiting: Sequence[Pending]) -> bool:
+    """Neither changes what the other one showed: commands show only themselves, changes of
+    files show the files they touch."""
+    if not isinstance(judged.verdict.details, DiffDetail):
+        return True
+    paths = {file.path for file in judged.verdict.details.files}
+    for block in waiting:
+        details = block.details if isinstance(block, ApprovalRequest) else None
+        if not isinstance(details, DiffDetail) or paths & {file.path for file in details.files}:
+            return False
+    return True

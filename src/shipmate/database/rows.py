@@ -1,0 +1,169 @@
+"""Sessions as rows, blocks as numbered JSON: the statements a transaction is made of."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from shipmate.database.store import Kept, Saved, SessionFilter, Written
+from shipmate.errors import NotFoundError
+from shipmate.protocol import (
+    AnyBlock,
+    ContextUsage,
+    Message,
+    SessionRow,
+    decode_block,
+    encode,
+)
+
+_COLUMNS = (
+    "id, agent, provider, project, title, bypass_approval, archived, status, pending_approval, "
+    "pending_question, created_at, updated_at, last_seq, tokens, context_tokens, context_max, "
+    "context_source, error"
+)
+_PLAIN = frozenset(
+    {
+        *("agent", "provider", "project", "title", "bypass_approval", "archived", "status"),
+        *("pending_approval", "pending_question", "error", "created_at", "updated_at"),
+    }
+)
+_SAVE = """
+INSERT INTO blocks (session, id, pos, seq, type, body) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (session, id) DO UPDATE SET seq = excluded.seq, body = excluded.body
+"""
+
+
+def now() -> int:
+    """Milliseconds since 1970 UTC."""
+    return time.time_ns() // 1_000_000
+
+
+def to_row(columns: Sequence[Any]) -> SessionRow:
+    names = SessionRow.__struct_fields__[:14]
+    fields = dict(zip(names, columns[:14], strict=True))
+    fields["bypass_approval"] = bool(fields["bypass_approval"])
+    fields["archived"] = bool(fields["archived"])
+    return SessionRow(**fields, context_usage=_usage(*columns[14:17]), error=columns[17])
+
+
+def _usage(tokens: int, window: int, source: Literal["api", "estimate"]) -> ContextUsage | None:
+    if not window:
+        return None
+    percent = round(100 * tokens / window, 1)
+    return ContextUsage(tokens=tokens, max=window, percent=percent, source=source)
+
+
+def unknown(session: str) -> NotFoundError:
+    return NotFoundError(f"There is no session {session!r}. It may have been deleted.")
+
+
+def insert_session(db: sqlite3.Connection, row: SessionRow) -> SessionRow:
+    row = msgspec.structs.replace(row, created_at=now(), updated_at=now())
+    db.execute(
+        "INSERT INTO sessions (id, agent, provider, project, title, bypass_approval, created_at, "
+        "updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(row.id, row.agent, row.provider, row.project, row.title),
+            *(row.bypass_approval, row.created_at, row.updated_at),
+        ),
+    )
+    return row
+
+
+def read_session(db: sqlite3.Connection, session: str) -> SessionRow:
+    found = db.execute(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?", (session,)).fetchone()  # noqa: S608 - fixed names
+    if found is None:
+        raise unknown(session)
+    return to_row(found)
+
+
+def list_sessions(db: sqlite3.Connection, wanted: SessionFilter) -> list[SessionRow]:
+    conditions: dict[str, Any] = {}
+    if wanted.project:
+        conditions["project = ?"] = wanted.project
+    if wanted.archived is not None:
+        conditions["archived = ?"] = wanted.archived
+    if wanted.status:
+        conditions["status = ?"] = wanted.status
+    values = list(conditions.values())
+    if wanted.before:
+        conditions["(updated_at, id) < (?, ?)"] = None
+        values += wanted.before
+    where = " AND ".join(conditions) or "true"
+    query = (
+        f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608 - fixed names
+    )
+    return [to_row(row) for row in db.execute(query, (*values, wanted.limit))]
+
+
+def update_session(
+    db: sqlite3.Connection, session: str, changes: Mapping[str, Any], blocks: int
+) -> SessionRow:
+    """Change the row and take `blocks` numbers; unknown when the session was deleted."""
+    fields: dict[str, Any] = {"last_seq = last_seq + ?": blocks, "updated_at = ?": now()}
+    for name, value in changes.items():
+        if name == "add_tokens":
+            fields["tokens = tokens + ?"] = value
+        elif name == "context_usage":
+            fields |= {
+                "context_tokens = ?": value.tokens,
+                "context_max = ?": value.max,
+                "context_source = ?": value.source,
+            }
+        elif name in _PLAIN:
+            fields[f"{name} = ?"] = value
+        else:
+            raise ValueError(f"a session row has no field {name!r}")
+    statement = f"UPDATE sessions SET {', '.join(fields)} WHERE id = ? RETURNING {_COLUMNS}"  # noqa: S608 - fixed names
+    found = db.execute(statement, (*fields.values(), session)).fetchone()
+    if found is None:
+        raise unknown(session)
+    return to_row(found)
+
+
+def write_blocks(
+    db: sqlite3.Connection, session: str, blocks: Sequence[AnyBlock], changes: Mapping[str, Any]
+) -> Written:
+    row = update_session(db, session, changes, len(blocks))
+    first = row.last_seq - len(blocks) + 1
+    saved = [_save(db, session, block, first + i, row.updated_at) for i, block in enumerate(blocks)]
+    return Written(tuple(saved), row)
+
+
+def _save(db: sqlite3.Connection, session: str, block: AnyBlock, seq: int, at: int) -> Saved:
+    pos = block.pos or _place(db, session, block.id) or seq
+    block = msgspec.structs.replace(block, session=session, pos=pos, seq=seq, at=block.at or at)
+    body = encode(block)
+    kind = block.__struct_config__.tag
+    db.execute(_SAVE, (session, block.id, pos, seq, kind, body))
+    if isinstance(block, Message):
+        db.execute("DELETE FROM live_text WHERE session = ? AND message = ?", (session, block.id))
+    return Saved(block, body)
+
+
+def _place(db: sqlite3.Connection, session: str, block: str) -> int:
+    query = "SELECT pos FROM blocks WHERE session = ? AND id = ?"
+    found = db.execute(query, (session, block)).fetchone()
+    return found[0] if found else 0
+
+
+def change_block(
+    db: sqlite3.Connection, session: str, block: str, revise: Callable[[AnyBlock], AnyBlock]
+) -> Written:
+    return write_blocks(db, session, (revise(read_block(db, session, block)),), {})
+
+
+def read_block(db: sqlite3.Connection, session: str, block: str) -> AnyBlock:
+    read_session(db, session)
+    query = "SELECT body FROM blocks WHERE session = ? AND id = ?"
+    found = db.execute(query, (session, block)).fetchone()
+    if found is None:
+        raise NotFoundError(f"There is no {block!r} in session {session!r}.")
+    return decode_block(found[0])
+
+
+def read_blocks(db: sqlite3.Connection, tail: str, *values: Any) -> list[Kept]:
+    query = f"SELECT pos, seq, type, body FROM blocks WHERE session = ? {tail}"  # noqa: S608 - ours
+    return [Kept(*columns) for columns in db.execute(query, values)]

@@ -1,0 +1,48 @@
+"""Who runs a round. Here: tasks of this process, one a session at a time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+
+class Engine:
+    """`advance` carries a session on from its blocks; asked again meanwhile, it does so again."""
+
+    def __init__(self, tasks: asyncio.TaskGroup, run: Callable[[str], Awaitable[None]]) -> None:
+        self._tasks = tasks
+        self._run = run
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()
+
+    def running(self, session: str) -> bool:
+        return session in self._running
+
+    @property
+    def sessions(self) -> list[str]:
+        return list(self._running)
+
+    def advance(self, session: str) -> None:
+        if session in self._running:
+            self._again.add(session)
+        else:
+            task = self._tasks.create_task(self._drive(session), name=f"round {session}")
+            self._running[session] = task
+
+    async def stop(self, session: str, why: str) -> bool:
+        """End the session's round and wait until it is over; false when none ran."""
+        self._again.discard(session)
+        task = self._running.get(session)
+        if task is None:
+            return False
+        task.cancel(why)
+        await asyncio.wait([task])
+        return True
+
+    async def _drive(self, session: str) -> None:
+        try:
+            await self._run(session)
+            while session in self._again:
+                self._again.discard(session)
+                await self._run(session)
+        finally:
+            del self._running[session]
+            self._again.discard(session)

@@ -1,0 +1,208 @@
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from msgspec import UNSET, structs
+
+from shipmate.database.sqlite import SqliteStore
+from shipmate.database.store import SessionFilter
+from shipmate.errors import ConflictError, NotFoundError, StorageError
+from shipmate.protocol import (
+    AnyBlock,
+    ApprovalRequest,
+    CommandDetail,
+    ContextUsage,
+    Message,
+    SessionRow,
+    Todo,
+    TodoItem,
+    User,
+    decode_block,
+    new_id,
+)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = await SqliteStore.open(tmp_path / "sessions.db")
+    yield store
+    await store.close()
+
+
+def fresh(title: str = "") -> SessionRow:
+    return SessionRow(
+        id=new_id(), agent="assistant", provider="scripted/demo", project="demo", title=title
+    )
+
+
+def approval() -> ApprovalRequest:
+    details = CommandDetail(command="ls", cwd="/p")
+    return ApprovalRequest(id="c1-approval", call="c1", title="ls", details=details, digest="d")
+
+
+async def test_blocks_are_numbered_in_the_order_they_were_written(store: SqliteStore) -> None:
+    session = (await store.create_session(fresh())).id
+    written = await store.write(session, [User(text="hi"), Message(text="hello")])
+    assert [(s.block.pos, s.block.seq) for s in written.saved] == [(1, 1), (2, 2)]
+    assert written.row.last_seq == 2
+    assert [decode_block(s.json) for s in written.saved] == await store.history(session)
+
+
+async def test_a_changed_block_keeps_its_place_and_takes_a_new_number(store: SqliteStore) -> None:
+    session = (await store.create_session(fresh())).id
+    await store.write(session, [Todo(id="todo"), User(text="hi")])
+    items = (TodoItem(id=1, title="one"),)
+    written = await store.write(session, [Todo(id="todo", items=items)])
+    assert (written.saved[0].block.pos, written.saved[0].block.seq) == (1, 3)
+    assert (await store.history(session))[0].id == "todo"
+    changed = await store.changes(session, after=2)
+    assert [(k.pos, k.seq, k.type) for k in changed] == [(1, 3, "todo")]
+
+
+async def test_the_first_decision_wins(store: SqliteStore) -> None:
+    session = (await store.create_session(fresh())).id
+    await store.write(session, [approval()])
+
+    def decide(result: bool):
+        def revise(block: AnyBlock) -> AnyBlock:
+            assert isinstance(block, ApprovalRequest)
+            if block.result is not UNSET:
+                raise ConflictError("decided before")
+            return structs.replace(block, result=result)
+
+        return revise
+
+    outcomes = await asyncio.gather(
+        *(store.change(session, "c1-approval", decide(i % 2 == 0)) for i in range(6)),
+        return_exceptions=True,
+    )
+    assert sum(isinstance(o, ConflictError) for o in outcomes) == 5
+    kept = await store.block(session, "c1-approval")
+    assert isinstance(kept, ApprovalRequest)
+    assert kept.result is True
+
+
+async def test_a_failed_change_leaves_the_rest_of_its_batch(store: SqliteStore) -> None:
+    session = (await store.create_session(fresh())).id
+    outcomes = await asyncio.gather(
+        store.write(session, [User(text="one")]),
+        store.write("gone", [User(text="two")]),
+        store.write(session, [User(text="three")]),
+        return_exceptions=True,
+    )
+    assert isinstance(outcomes[1], NotFoundError)
+    texts = [b.text for b in await store.history(session) if isinstance(b, User)]
+    assert texts == ["one", "three"]
+
+
+async def test_writes_to_a_deleted_session_are_refused(store: SqliteStore) -> None:
+    session = (await store.create_session(fresh())).id
+    await store.write(session, [User(text="hi")])
+    await store.delete_session(session)
+    with pytest.raises(NotFoundError):
+        await store.write(session, [Message(text="late")])
+    with pytest.raises(NotFoundError):
+        await store.session(session)
+    assert await store.history(session) == []
+
+
+async def test_a_window_is_read_from_the_end(store: SqliteStore) -> None:
+    session = (await store.create_session(fresh())).id
+    await store.write(session, [User(text=str(n)) for n in range(10)])
+    assert [k.pos for k in await store.window(session, limit=3)] == [8, 9, 10]
+    assert [k.pos for k in await store.window(session, before=8, limit=3)] == [5, 6, 7]
+
+
+async def test_text_in_the_making_survives_until_its_message_is_kept(store: SqliteStore) -> None:
+    session = (await store.create_session(fresh())).id
+    store.append_text(session, "m1", "Hel", "")
+    store.append_text(session, "m1", "lo", "thinking")
+    await store.write(session, [User(text="later")])
+    live = await store.live_texts()
+    assert [(t.session, t.id, t.text, t.reasoning) for t in live] == [
+        (session, "m1", "Hello", "thinking")
+    ]
+    await store.write(session, [Message(id="m1", text="Hello")])
+    assert await store.live_texts() == []
+
+
+async def test_text_that_is_streamed_anew_is_forgotten(store: SqliteStore) -> None:
+    session = (await store.create_session(fresh())).id
+    store.append_text(session, "m1", "void", "")
+    store.drop_text(session, "m1")
+    store.append_text(session, "m1", "real", "")
+    await store.write(session, [User(text="later")])
+    assert [t.text for t in await store.live_texts()] == ["real"]
+
+
+async def test_the_row_keeps_usage_and_adds_tokens_up(store: SqliteStore) -> None:
+    session = (await store.create_session(fresh())).id
+    usage = ContextUsage(tokens=500, max=1000, percent=0, source="api")
+    await store.write(session, row={"add_tokens": 500, "context_usage": usage})
+    row = (await store.write(session, row={"add_tokens": 500, "title": "T"})).row
+    assert (row.tokens, row.title) == (1000, "T")
+    assert row.context_usage == structs.replace(usage, percent=50.0)
+
+
+async def test_sessions_are_listed_newest_first_and_filtered(store: SqliteStore) -> None:
+    rows = [await store.create_session(fresh(title=str(n))) for n in range(3)]
+    await store.write(rows[0].id, row={"archived": True})
+    await store.write(rows[1].id, row={"status": "running"})
+    listed = await store.sessions(SessionFilter())
+    assert {r.id for r in listed} == {rows[1].id, rows[2].id}
+    assert [r.id for r in await store.sessions(SessionFilter(status="running"))] == [rows[1].id]
+    assert [r.id for r in await store.sessions(SessionFilter(archived=True))] == [rows[0].id]
+    first = await store.sessions(SessionFilter(archived=None, limit=2))
+    cursor = (first[-1].updated_at, first[-1].id)
+    rest = await store.sessions(SessionFilter(archived=None, before=cursor))
+    assert len({r.id for r in first + rest}) == 3
+
+
+async def test_what_was_written_is_there_after_opening_again(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "sessions.db")
+    session = (await store.create_session(fresh())).id
+    await store.write(session, [User(text="hi")])
+    epoch = store.epoch
+    await store.close()
+    again = await SqliteStore.open(tmp_path / "sessions.db")
+    assert again.epoch == epoch
+    assert [b.pos for b in await again.history(session)] == [1]
+    await again.close()
+
+
+async def test_a_newer_database_is_refused_with_a_clear_message(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    await (await SqliteStore.open(path)).close()
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version=99")
+    db.close()
+    with pytest.raises(StorageError, match="version 99"):
+        await SqliteStore.open(path)
+
+
+async def test_a_locked_database_is_told_and_nothing_is_half_written(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = (await store.create_session(fresh())).id
+    await store.execute(lambda db: db.execute("PRAGMA busy_timeout=50"))
+    other = sqlite3.connect(store.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageError, match="locked"):
+        await store.write(session, [User(text="hi")])
+    other.execute("COMMIT")
+    other.close()
+    await store.write(session, [User(text="again")])
+    assert [b.pos for b in await store.history(session)] == [1]
+
+
+async def test_a_full_disk_is_told_and_the_next_write_works(store: SqliteStore) -> None:
+    session = (await store.create_session(fresh())).id
+    pages = await store.execute(lambda db: db.execute("PRAGMA page_count").fetchone()[0])
+    await store.execute(lambda db: db.execute(f"PRAGMA max_page_count={pages + 2}"))
+    with pytest.raises(StorageError, match="disk is full"):
+        await store.write(session, [User(text="x" * 100_000)])
+    await store.execute(lambda db: db.execute("PRAGMA max_page_count=1000000"))
+    await store.write(session, [User(text="fits")])
+    assert [b.seq for b in await store.history(session)] == [1]

@@ -3,6 +3,9 @@
 A message says what is wrong, where, and what to do about it.
 """
 
+import difflib
+from collections.abc import Iterable
+
 
 class ShipmateError(Exception):
     """Base of every expected failure; `handlers.errors` turns it into an HTTP answer."""
@@ -34,3 +37,12 @@ class StorageError(ShipmateError):
 
     status = 503
     code = "storage"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean x?`, or the known ones when none is near and they are few."""
+    choices = list(known)
+    near = difflib.get_close_matches(word.lower(), choices, n=1, cutoff=0.6)
+    if near:
+        return f"; did you mean {near[0]}?"
+    return f"; known: {', '.join(choices)}" if 0 < len(choices) <= 12 else ""

@@ -1,0 +1,125 @@
+"""The configuration: `config.toml` and the keys of a data directory."""
+
+import os
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shipmate.config import document
+from shipmate.config.check import checked
+from shipmate.config.settings import Settings
+from shipmate.errors import ConfigError, NotFoundError, did_you_mean
+from shipmate.llm.settings import PROVIDER_ID, ProviderSettings
+from shipmate.safety.secrets import Secrets, write_private
+
+
+class Config:
+    """What is set, and the only way to change it. `settings` is replaced as a whole, so who
+    holds one sees no half of a change."""
+
+    def __init__(self, data: Path, environ: Mapping[str, str] | None = None) -> None:
+        self.data = data
+        self.file = data / "config.toml"
+        self.secrets = Secrets(data / "secrets.json", environ)
+        self.settings = Settings()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(cls, data: Path, environ: Mapping[str, str] | None = None) -> "Config":
+        """Read the directory's configuration; `ConfigError` has a line for each mistake."""
+        config = cls(data, environ)
+        config.reload()
+        return config
+
+    def reload(self) -> None:
+        tables = document.parse(document.read(self.file), self.file)
+        self.settings = checked(tables, Settings, str(self.file))
+
+    def set(self, path: str | Sequence[str], value: Any) -> Settings:
+        """Change one setting or a whole table (None removes it) in the file and here. `path` is
+        `interface.send_key`, or a sequence where a name holds a dot. A value that does not fit
+        is a `ConfigError`, and nothing has changed then."""
+        names = tuple(path.split(".")) if isinstance(path, str) else tuple(path)
+        if not names or not all(names):
+            raise ConfigError("A setting has a name such as interface.send_key.")
+        with self._lock:
+            value = document.plain(value)
+            text = document.read(self.file)
+            wanted = document.with_value(document.parse(text, self.file), names, value)
+            settings = checked(wanted, Settings, self.file.name)
+            changed = document.edited(text, names, value, wanted, self.file)
+            if changed != text:
+                write_private(self.file, changed.encode())
+            self.settings = settings
+        return settings
+
+    def add_project(self, path: str | Path, name: str = "") -> str:
+        """Add a folder and give the project's id; the id it has when it is there already."""
+        root = self._project_folder(path)
+        for project, known in self.settings.projects.items():
+            if Path(known.path).expanduser().resolve() == root:
+                return project
+        name = name.strip() or root.name
+        project = free_id(name, self.settings.projects)
+        self.set(("projects", project), {"name": name, "path": str(root)})
+        return project
+
+    def remove_project(self, project: str) -> None:
+        """Forget the project; its folder is not touched."""
+        self._known("project", project, self.settings.projects)
+        self.set(("projects", project), None)
+
+    def add_provider(
+        self, provider: str, settings: ProviderSettings, key: str | None = None
+    ) -> None:
+        """Add or replace a provider. A pasted `key` goes to the secrets, and only a reference to
+        it into the file."""
+        if not PROVIDER_ID.fullmatch(provider):
+            raise ConfigError(
+                f"A provider's name has letters, digits, dots, - and _ only: {provider!r}"
+            )
+        tables = document.plain(settings)
+        if key is not None:
+            tables["api_key"] = {"secret": provider}
+        checked({"providers": {provider: tables}}, Settings, self.file.name)
+        if key is not None:
+            self.secrets.store(provider, key)
+        self.set(("providers", provider), tables)
+
+    def remove_provider(self, provider: str) -> None:
+        self._known("provider", provider, self.settings.providers)
+        ref = self.settings.providers[provider].api_key
+        self.set(("providers", provider), None)
+        if ref is not None and ref.secret == provider:
+            self.secrets.forget(provider)
+
+    def _project_folder(self, path: str | Path) -> Path:
+        root = Path(path).expanduser()
+        if not root.is_absolute():
+            raise ConfigError(f"A project's folder needs its whole path, not {str(path)!r}.")
+        root = root.resolve()
+        if not root.is_dir():
+            what = "is a file, not a folder" if root.exists() else "is not there"
+            raise ConfigError(f"{root} {what}; choose the folder of a project.")
+        if not os.access(root, os.R_OK | os.X_OK):
+            raise ConfigError(f"{root} may not be read by this user.")
+        if root == Path(root.anchor) or root == self.data or self.data in root.parents:
+            raise ConfigError(f"{root} cannot be a project; choose the folder of one.")
+        return root
+
+    @staticmethod
+    def _known(what: str, name: str, known: Mapping[str, Any]) -> None:
+        if name not in known:
+            raise NotFoundError(f"There is no {what} {name!r}{did_you_mean(name, known)}")
+
+
+def free_id(name: str, taken: Mapping[str, Any]) -> str:
+    """A short id in ASCII made of a name, and not one of those taken."""
+    base = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "project"
+    number, result = 1, base
+    while result in taken:
+        number += 1
+        result = f"{base}-{number}"
+    return result

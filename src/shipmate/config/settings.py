@@ -1,0 +1,92 @@
+"""The sections of `config.toml`. Each is declared by its reader where there is one."""
+
+import ipaddress
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from shipmate.llm.settings import ProviderSettings
+from shipmate.session.projects import ProjectSettings
+from shipmate.tools.tool import Limits
+
+Positive = Annotated[int, Meta(ge=1)]
+
+
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[server]`: where it listens and who it expects in front of it."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8765
+    """0 takes a free one."""
+    database: str = ""
+    """Empty: `sessions.db` in the data directory."""
+    public_url: str = ""
+    """Behind a proxy: the exact address in the browser, such as `https://ship.example.org`."""
+    trusted_proxies: tuple[str, ...] = ()
+    """IP addresses or networks whose forwarding headers are believed."""
+
+    def __post_init__(self) -> None:
+        if self.public_url and not self.public_url.startswith(("https://", "http://")):
+            raise ValueError(f"public_url must begin with https:// or http://: {self.public_url!r}")
+        for network in self.trusted_proxies:
+            try:
+                ipaddress.ip_network(network)
+            except ValueError:
+                raise ValueError(
+                    f"trusted_proxies holds {network!r}, which is no IP address or network"
+                ) from None
+
+
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[agents.NAME]`: an agent of one's own, or changes to a built-in one."""
+
+    description: str = ""
+    prompt: str = ""
+    prompt_file: str = ""
+    """A file with the prompt, relative to the data directory."""
+    providers: tuple[str, ...] = ()
+    """The tool providers it may use; empty: the built-in agent's, or all."""
+    model: str = ""
+    """`provider/model`; empty: the session's."""
+    max_steps: Positive = 50
+
+    def __post_init__(self) -> None:
+        if self.prompt and self.prompt_file:
+            raise ValueError("give either prompt or prompt_file, not both")
+
+
+class InterfaceSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[interface]`: how the page behaves."""
+
+    send_key: Literal["shift+enter", "enter", "ctrl+enter"] = "shift+enter"
+    language: Literal["auto", "en", "zh-CN"] = "auto"
+
+
+class LimitSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[limits]`: how much of a result a model sees, and when a session is compacted."""
+
+    tool_result_chars: Annotated[int, Meta(ge=500)] = 20_000
+    read_files_bytes: Annotated[int, Meta(ge=500)] = 10_240
+    reads_per_round: Positive = 3
+    """How often one file may be read in a round before the model is advised otherwise."""
+    compact_at: Annotated[float, Meta(ge=0.1, le=0.95)] = 0.75
+    """The share of the model's context at which older messages are summed up."""
+
+    def for_tools(self) -> Limits:
+        return Limits(
+            tool_result_chars=self.tool_result_chars,
+            read_files_bytes=self.read_files_bytes,
+            reads_per_round=self.reads_per_round,
+        )
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All of `config.toml`."""
+
+    server: ServerSettings = ServerSettings()
+    providers: dict[str, ProviderSettings] = {}
+    projects: dict[str, ProjectSettings] = {}
+    agents: dict[str, AgentSettings] = {}
+    interface: InterfaceSettings = InterfaceSettings()
+    limits: LimitSettings = LimitSettings()

@@ -24,10 +24,11 @@ class CallPart:
     arguments: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class ChatMessage:
-    """One message of a request. The same object is sent again at the next step, so that a
-    dialect may keep what it made of it in `encoded` and only join bytes."""
+    """One message of a request, never changed once it was sent. The same object is sent again
+    at the next step, so that a dialect may keep what it made of it in `encoded` and only join
+    bytes."""
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str = ""
@@ -88,7 +89,10 @@ class Reply:
     calls: tuple[FunctionCall, ...] = ()
     usage: Usage | None = None
     finish: str = "stop"
-    """stop, tool_calls, length, content_filter, or what the provider said."""
+    """How it ended. `tool_calls`: there are calls. `length`: the text was cut at the output
+    limit. `cut_call`: a call was cut off, so none of the reply's calls may run; `bad_call`: a
+    call without a name was all there was (in both cases the context tells the model, who may
+    be asked again, at most twice). `content_filter`, or the provider's own word: an end."""
     notes: tuple[str, ...] = ()
     """What the user should be told: a call that was cut off, a field put aside."""
 
@@ -110,6 +114,22 @@ class ModelInfo:
     """Per million tokens: input, cached, output. Empty: not known."""
 
 
+ErrorKind: TypeAlias = Literal[
+    "auth",
+    "quota",
+    "rate_limit",
+    "too_long",
+    "refused",
+    "unreachable",
+    "overloaded",
+    "truncated",
+    "provider",
+]
+"""`too_long`: the prompt does not fit the model's window. `refused`: the request itself is
+wrong. `unreachable`: no connection, or silence. `truncated`: the connection ended in mid-reply.
+`provider`: anything else."""
+
+
 class ModelError(ShipmateError):
     """The provider failed, in words a person can act on. `partial` is what was said before."""
 
@@ -117,13 +137,18 @@ class ModelError(ShipmateError):
     code = "provider"
 
     def __init__(
-        self, message: str, *, kind: str = "provider", partial: Reply | None = None
+        self,
+        message: str,
+        *,
+        kind: ErrorKind = "provider",
+        partial: Reply | None = None,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(message)
-        self.kind = kind
-        """auth, quota, rate_limit, too_long, refused, unreachable, overloaded, truncated or
-        provider."""
+        self.kind: ErrorKind = kind
         self.partial = partial
+        self.retry_after = retry_after
+        """Seconds the provider asked to wait."""
 
 
 class Model(Protocol):

@@ -1,1 +1,1 @@
-"""The HTTP interface, a module per noun."""
+"""HTTP: one module per noun of the API table, and the few parts they share."""

@@ -1,0 +1,179 @@
+"""Who may call: browser sign-ins, bearer tokens, one-time tokens. Only hashes are kept.
+
+One process holds the data directory, so what is in memory is the truth and a check costs no
+query; every change is on disk before it is answered.
+"""
+
+import hashlib
+import secrets
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from shipmate.errors import NotFoundError, ShipmateError
+from shipmate.protocol import new_id
+
+T = TypeVar("T")
+
+SCOPES = ("read", "run", "approve", "admin")
+SIGN_IN_MS = 30 * 24 * 3600 * 1000
+"""safety.md 5: a sign-in lasts 30 days."""
+INVITATION_S = 24 * 3600.0
+"""How long a printed sign-in link is good."""
+USED_EVERY_MS = 3600 * 1000
+"""How exactly the last use of a token is kept."""
+
+
+class Writer(Protocol):
+    """What of the store is needed: a transaction on its one writer."""
+
+    def execute(self, work: Callable[[sqlite3.Connection], T], /) -> Awaitable[T]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ApiToken:
+    id: str
+    name: str
+    scopes: tuple[str, ...]
+    created_at: int
+    used_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    id: str
+    header_hash: str
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The two halves a browser must show together."""
+
+    cookie: str
+    header: str
+
+
+def hashed(secret: str) -> str:
+    """SHA-256: the secrets are 256 random bits, so nothing slower is needed."""
+    return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Keys:
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._sign_ins: dict[str, SignIn] = {}
+        self._tokens: dict[str, ApiToken] = {}
+        self._invitations: dict[str, float] = {}
+
+    @classmethod
+    async def open(cls, writer: Writer) -> "Keys":
+        keys = cls(writer)
+        sign_ins, tokens = await writer.execute(_read)
+        keys._sign_ins = {row[1]: SignIn(row[0], row[2], row[3]) for row in sign_ins}
+        keys._tokens = {
+            row[2]: ApiToken(row[0], row[1], tuple(row[3].split(",")), row[4], row[5])
+            for row in tokens
+        }
+        return keys
+
+    def invite(self) -> str:
+        """A one-time token, good until it is used or for a day."""
+        token = secrets.token_urlsafe(32)
+        self._invitations[hashed(token)] = time.monotonic() + INVITATION_S
+        return token
+
+    async def exchange(self, invitation: str) -> Credentials | None:
+        """A sign-in for a one-time token; None when it is unknown, used or too old."""
+        good_until = self._invitations.pop(hashed(invitation), 0.0)
+        if good_until <= time.monotonic():
+            return None
+        made = Credentials(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+        cookie, now = hashed(made.cookie), _now()
+        row = SignIn(new_id(), hashed(made.header), now + SIGN_IN_MS)
+        await self._writer.execute(
+            lambda db: _insert_sign_in(db, (row.id, cookie, row.header_hash, now, row.expires_at))
+        )
+        self._sign_ins[cookie] = row
+        return made
+
+    def signed_in(self, cookie: str, header: str) -> str:
+        """Id of the sign-in when both halves belong together and it has not expired, else ''."""
+        row = self._sign_ins.get(hashed(cookie))
+        if row is None or row.expires_at <= _now():
+            return ""
+        return row.id if secrets.compare_digest(row.header_hash, hashed(header)) else ""
+
+    async def sign_out(self, sign_in: str) -> None:
+        await self._writer.execute(
+            lambda db: db.execute("DELETE FROM sign_ins WHERE id = ?", (sign_in,)).rowcount
+        )
+        self._sign_ins = {k: row for k, row in self._sign_ins.items() if row.id != sign_in}
+
+    async def create_token(self, name: str, scopes: Iterable[str]) -> tuple[ApiToken, str]:
+        """A new bearer token and its secret, which is shown once and never again."""
+        asked = set(scopes)
+        wanted = tuple(scope for scope in SCOPES if scope in asked)
+        if unknown := sorted(asked - set(SCOPES)):
+            raise ShipmateError(f"Unknown scope {unknown[0]!r}; there are {', '.join(SCOPES)}.")
+        if not wanted or not name.strip():
+            raise ShipmateError("A token needs a name and at least one scope.")
+        secret = "sm_" + secrets.token_urlsafe(32)
+        row = ApiToken(new_id(), name.strip(), wanted, _now())
+        values = (row.id, row.name, hashed(secret), ",".join(wanted), row.created_at, 0)
+        await self._writer.execute(lambda db: _insert_token(db, values))
+        self._tokens[hashed(secret)] = row
+        return row, secret
+
+    def tokens(self) -> list[ApiToken]:
+        return sorted(self._tokens.values(), key=lambda token: (token.created_at, token.id))
+
+    async def revoke(self, token: str) -> None:
+        """Revoke by id. Calls that are running end by themselves, new ones are refused."""
+        if all(row.id != token for row in self._tokens.values()):
+            raise NotFoundError(f"There is no token {token!r}; list them to see their ids.")
+        await self._writer.execute(
+            lambda db: db.execute("DELETE FROM api_tokens WHERE id = ?", (token,)).rowcount
+        )
+        self._tokens = {k: row for k, row in self._tokens.items() if row.id != token}
+
+    async def bearer(self, secret: str) -> ApiToken | None:
+        key = hashed(secret)
+        row = self._tokens.get(key)
+        if row is None:
+            return None
+        now = _now()
+        if now - row.used_at > USED_EVERY_MS:
+            self._tokens[key] = replace(row, used_at=now)
+            await self._writer.execute(
+                lambda db: (
+                    db.execute(
+                        "UPDATE api_tokens SET used_at = ? WHERE id = ?", (now, row.id)
+                    ).rowcount
+                )
+            )
+        return row
+
+
+def _read(
+    db: sqlite3.Connection,
+) -> tuple[list[tuple[str, str, str, int]], list[tuple[str, str, str, str, int, int]]]:
+    db.execute("DELETE FROM sign_ins WHERE expires_at <= ?", (_now(),))
+    return (
+        db.execute("SELECT id, cookie_hash, header_hash, expires_at FROM sign_ins").fetchall(),
+        db.execute("SELECT id, name, hash, scopes, created_at, used_at FROM api_tokens").fetchall(),
+    )
+
+
+def _insert_sign_in(db: sqlite3.Connection, values: tuple[object, ...]) -> None:
+    db.execute("INSERT INTO sign_ins VALUES (?, ?, ?, ?, ?)", values)
+
+
+def _insert_token(db: sqlite3.Connection, values: tuple[object, ...]) -> None:
+    db.execute("INSERT INTO api_tokens VALUES (?, ?, ?, ?, ?, ?)", values)

@@ -1,0 +1,63 @@
+"""Who may call: a signed-in browser or a bearer token, and its scopes.
+
+safety.md 5. A browser shows a cookie **and** a header token: a cookie alone reaches every port
+of this machine, a header alone could be sent by whoever reads the page's storage.
+"""
+
+from collections.abc import Sequence
+
+from starlette.datastructures import Headers
+
+from shipmate.database.keys import Credentials, Keys
+from shipmate.handlers.errors import HttpError
+from shipmate.handlers.place import Place
+from shipmate.handlers.route import NOBODY, Caller, Scope
+
+TOKEN_HEADER = "x-shipmate-token"  # noqa: S105 - the name of a header
+
+
+async def caller_of(keys: Keys, place: Place, headers: Headers) -> Caller:
+    """Who calls; `NOBODY` without good credentials."""
+    scheme, _, secret = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        token = await keys.bearer(secret.strip())
+        return Caller(token.name, frozenset(token.scopes)) if token else NOBODY
+    header = headers.get(TOKEN_HEADER, "")
+    for cookie in cookies_named(place.cookie, headers.getlist("cookie")):
+        if header and (sign_in := keys.signed_in(cookie, header)):
+            return Caller("user", frozenset({"admin"}), sign_in)
+    return NOBODY
+
+
+def check_scope(caller: Caller, scope: Scope) -> None:
+    if scope == "public":
+        return
+    if not caller.scopes:
+        raise HttpError(
+            401,
+            "unauthorized",
+            "Sign in first: open the link that `shipmate serve` printed, or make a new one"
+            " with `shipmate token link`. Programs send `Authorization: Bearer <token>`.",
+            {"WWW-Authenticate": "Bearer"},
+        )
+    if not caller.may(scope):
+        raise HttpError(403, "scope", f"The token {caller.name!r} lacks the scope {scope!r}.")
+
+
+def cookies_named(name: str, headers: Sequence[str]) -> list[str]:
+    """The values of a cookie, several when another path or port has set the same name."""
+    pairs = (pair.strip().partition("=") for line in headers for pair in line.split(";"))
+    return [value for key, _, value in pairs if key == name]
+
+
+def set_cookie(place: Place, made: Credentials, max_age: int) -> str:
+    """The Set-Cookie header of a sign-in."""
+    secure = "; Secure" if place.secure else ""
+    return (
+        f"{place.cookie}={made.cookie}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Strict"
+        f"{secure}"
+    )
+
+
+def clear_cookie(place: Place) -> str:
+    return f"{place.cookie}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"

@@ -1,0 +1,42 @@
+"""The one place where an error becomes an HTTP answer."""
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from starlette.responses import Response
+
+from shipmate.errors import ShipmateError
+from shipmate.protocol import AnyBlock
+
+
+class HttpError(ShipmateError):
+    """A request that is refused before any handler sees it."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.headers = dict(headers or {})
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Every answer that is not a success."""
+
+    code: str
+    """A word that programs can compare: not_found, conflict, invalid, unauthorized, ..."""
+    detail: str
+    """What is wrong, where, and what to do, for a person."""
+    block: AnyBlock | UnsetType = UNSET
+    """With `conflict`: the block with the decision that stands."""
+
+
+def problem(error: ShipmateError) -> Response:
+    """The answer to an expected failure. A conflict over a decided block carries that block."""
+    answer = Problem(error.code, str(error), getattr(error, "block", UNSET) or UNSET)
+    headers: Mapping[str, str] | None = getattr(error, "headers", None)
+    return Response(
+        msgspec.json.encode(answer), error.status, headers, media_type="application/json"
+    )

@@ -1,0 +1,17 @@
+"""Answers that need more than a status: headers of their own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+
+def json_answer(
+    value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """JSON with headers; None becomes an empty 204."""
+    if value is None:
+        return Response(status_code=204, headers=headers)
+    body = value if isinstance(value, bytes) else msgspec.json.encode(value)
+    return Response(body, status, headers, media_type="application/json")

@@ -1,0 +1,24 @@
+"""The route table: every endpoint of every noun."""
+
+from types import ModuleType
+
+import msgspec
+
+from shipmate.handlers import auth
+from shipmate.handlers.openapi import describe
+from shipmate.handlers.route import Answer, Call, Endpoint, Nothing, endpoint
+
+NOUNS: tuple[ModuleType, ...] = (auth,)
+
+
+@endpoint("GET", "/api/openapi.json", scope="read", answer=dict)
+async def openapi(_call: Call[Nothing]) -> Answer:
+    """This document."""
+    return msgspec.json.encode(describe(ENDPOINTS))
+
+
+def _of(module: ModuleType) -> list[Endpoint]:
+    return [value for value in vars(module).values() if isinstance(value, Endpoint)]
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (*(one for module in NOUNS for one in _of(module)), openapi)

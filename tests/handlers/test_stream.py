@@ -1,0 +1,176 @@
+"""Our event stream: what is on the wire, and that its source is always closed."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from shipmate.handlers.stream import BUFFER, EventStream, Frames, wire
+from tests.handlers.live import serving
+
+
+@dataclass
+class Piece:
+    type: str
+    data: bytes
+    seq: int | None = None
+
+
+class Source:
+    """Frames from a queue; tells when its generator was closed."""
+
+    def __init__(self) -> None:
+        self.frames: asyncio.Queue[Piece | None] = asyncio.Queue()
+        self.closed = asyncio.Event()
+        self.given = 0
+
+    async def __call__(self) -> AsyncGenerator[tuple[str, Piece]]:
+        try:
+            while (piece := await self.frames.get()) is not None:
+                self.given += 1
+                yield "e1", piece
+        finally:
+            await asyncio.sleep(0)  # closing may take a turn of the loop
+            self.closed.set()
+
+
+class Sent:
+    """What the response sent; `hold` makes `send` wait, as a slow reader does."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.ended = False
+        self.flow = asyncio.Event()
+        self.flow.set()
+        self.news = asyncio.Event()
+
+    async def __call__(self, message: Message) -> None:
+        await self.flow.wait()
+        if message["type"] == "http.response.body":
+            self.bodies.append(message["body"])
+            self.ended = not message["more_body"]
+            self.news.set()
+
+    async def more(self) -> bytes:
+        await self.news.wait()
+        self.news.clear()
+        return b"".join(self.bodies)
+
+
+async def never() -> Message:
+    return await asyncio.get_running_loop().create_future()
+
+
+def respond(
+    source: Frames, sent: Sent, receive: Receive = never, **options: float
+) -> asyncio.Task[None]:
+    stream = EventStream(source, asyncio.Event(), **options)
+    return asyncio.ensure_future(stream({}, receive, sent))
+
+
+def test_a_frame_on_the_wire_has_its_id_only_when_it_is_kept() -> None:
+    assert wire("e1", Piece("user", b"{}", 7)) == b"id: e1-7\nevent: user\ndata: {}\n\n"
+    assert wire("e1", Piece("delta", b"{}")) == b"event: delta\ndata: {}\n\n"
+
+
+async def test_what_waits_is_sent_in_one_piece() -> None:
+    source, sent = Source(), Sent()
+    for _ in range(50):
+        source.frames.put_nowait(Piece("delta", b"{}"))
+    source.frames.put_nowait(None)
+    await respond(source(), sent)
+    assert sent.bodies == [b"event: delta\ndata: {}\n\n" * 50, b""]
+    assert sent.ended
+    assert source.closed.is_set()
+
+
+async def test_silence_is_broken_by_an_event() -> None:
+    source, sent = Source(), Sent()
+    task = respond(source(), sent, keep_alive=0.01)
+    assert b'event: keep_alive\ndata: {"type":"keep_alive"}\n\n' in await sent.more()
+    await sent.more()
+    source.frames.put_nowait(None)
+    await task
+
+
+async def test_a_slow_reader_holds_a_bounded_amount() -> None:
+    source, sent = Source(), Sent()
+    task = respond(source(), sent)
+    source.frames.put_nowait(Piece("delta", b"{}"))
+    await sent.more()
+    sent.flow.clear()
+    for _ in range(1000):
+        source.frames.put_nowait(Piece("delta", b"x" * 1000))
+    while source.given < BUFFER // 1100:
+        await asyncio.sleep(0)
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert source.given < 2 * BUFFER // 1000
+    source.frames.put_nowait(None)
+    sent.flow.set()
+    await task
+    assert b"".join(sent.bodies).count(b"x" * 1000) == 1000
+
+
+async def test_a_disconnect_while_sending_waits_closes_the_source() -> None:
+    source, sent = Source(), Sent()
+    gone = asyncio.Event()
+
+    async def receive() -> Message:
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    task = respond(source(), sent, receive)
+    source.frames.put_nowait(Piece("delta", b"{}"))
+    await sent.more()
+    sent.flow.clear()
+    source.frames.put_nowait(Piece("delta", b"{}"))
+    gone.set()
+    await task
+    assert source.closed.is_set()
+
+
+async def test_a_source_that_fails_ends_the_answer(caplog: pytest.LogCaptureFixture) -> None:
+    async def broken() -> AsyncGenerator[tuple[str, Piece]]:
+        yield "e1", Piece("user", b"{}", 1)
+        raise OSError("disk")
+
+    sent = Sent()
+    await respond(broken(), sent)
+    assert sent.ended
+    assert "an event stream broke off" in caplog.text
+
+
+async def test_a_client_of_a_real_server_that_stops_reading_and_leaves_frees_the_source() -> None:
+    source = Source()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await EventStream(source(), asyncio.Event())(scope, receive, send)
+
+    async with serving(app) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert b"x-accel-buffering: no" in head
+        assert b"cache-control: no-store" in head
+        for _ in range(20_000):
+            source.frames.put_nowait(Piece("delta", b"x" * 1000))
+        while source.given < 1000:
+            await asyncio.sleep(0)
+        writer.transport.abort()
+        async with asyncio.timeout(10):
+            await source.closed.wait()
+        assert source.given < 20_000
+
+
+async def test_a_server_that_ends_ends_its_streams() -> None:
+    source, sent, closing = Source(), Sent(), asyncio.Event()
+    task = asyncio.ensure_future(EventStream(source(), closing)({}, never, sent))
+    source.frames.put_nowait(Piece("delta", b"{}"))
+    await sent.more()
+    closing.set()
+    await task
+    assert sent.ended
+    assert source.closed.is_set()

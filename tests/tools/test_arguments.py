@@ -66,6 +66,15 @@ def test_other_spellings_and_numbers_as_text_mean_the_same(given: dict[str, Any]
     assert parse_arguments(find, given) == {"query": "x", "start_line": 3, "limit_to": None}
 
 
+@pytest.mark.parametrize("mode", ["in-progress", "in_progress", "inProgress", "IN PROGRESS"])
+def test_a_word_of_a_list_may_be_spelled_another_way(mode: str) -> None:
+    @tool(provider="test")
+    async def change(_ctx: ToolContext, mode: Literal["done", "in-progress"]) -> str:
+        return ""
+
+    assert parse_arguments(change, {"mode": mode}) == {"mode": "in-progress"}
+
+
 def test_null_for_an_optional_parameter_means_its_default() -> None:
     values = parse_arguments(find, {"query": "x", "startLine": None})
     assert values["start_line"] == 1

@@ -12,11 +12,6 @@ from shipmate.tools.output import Decoder, HeadTail, border, clean, cut, spill_f
 from shipmate.tools.tool import Limits, ToolOutput, Workspace
 
 
-@pytest.fixture
-def work(tmp_path: Path) -> Workspace:
-    return Workspace(root=tmp_path, session="s1", files=tmp_path / "files")
-
-
 @pytest.mark.parametrize(
     ("raw", "cleaned"),
     [

@@ -1,7 +1,8 @@
 """From what a model wrote to the arguments of a tool: tolerant of spelling, never of meaning."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, TypeAlias, cast
 
@@ -34,6 +35,7 @@ _JSON_TYPES: dict[type, frozenset[str]] = {
     dict: frozenset({"object"}),
     type(None): frozenset({"null"}),
 }
+_JOINTS = str.maketrans("", "", "_- ")
 _FENCE = re.compile(r"```[a-z]*\s*\n(.*)\n\s*```", re.DOTALL)
 _FAULT = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<where>.*)`)?", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<fault>missing required|contains unknown) field `(?P<name>.*)`")
@@ -59,6 +61,16 @@ def parse_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         else:
             return {name: getattr(made, name) for name in made.__struct_fields__}
     raise ToolError(_explained(tool, fault))
+
+
+def requiring(*names: str) -> Callable[[Tool], Tool]:
+    """Parameters that a tool's schema requires, although a call without them is understood."""
+
+    def require(tool: Tool) -> Tool:
+        required = [*tool.parameters.get("required", ()), *names]
+        return replace(tool, parameters={**tool.parameters, "required": required})
+
+    return require
 
 
 def parse_raw(tool: Tool, raw: str) -> dict[str, Any]:
@@ -128,13 +140,15 @@ def _meant(key: str, properties: Mapping[str, Schema], aliases: Mapping[str, str
 
 
 def _plain(name: str) -> str:
-    return name.replace("_", "").replace("-", "").lower()
+    return name.translate(_JOINTS).lower()
 
 
 def _fit(value: Any, schema: Schema, aliases: Mapping[str, str], *, parse: bool) -> Any:
     types = _types(schema)
     if parse and isinstance(value, str) and types and "string" not in types:
         value = _unquoted(value, types)
+    if parse and isinstance(value, str) and (words := schema.get("enum")):
+        return next((word for word in words if _plain(str(word)) == _plain(value)), value)
     if isinstance(value, float) and parse and "number" not in types and value.is_integer():
         return int(value)
     if isinstance(value, dict):

@@ -5,5 +5,5 @@ import "./app.css";
 
 const target = document.getElementById("app");
 if (!target) throw new Error("index.html has no #app");
-await auth.start();
+await auth.start().catch(() => auth.refused()); // no answer: the page still opens
 mount(App, { target });

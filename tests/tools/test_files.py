@@ -6,11 +6,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.safety.path_cases import Place
 
 from shipmate.tools import files
 from shipmate.tools.files import open_beneath, read_bytes, real_path
 from shipmate.tools.tool import ToolError, Workspace
+from tests.safety.path_cases import Place
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_link_anywhere_below_the_root_is_not_followed(place: Place) -> None:
     (place.root / "direct").symlink_to(place.outside / "secret.txt")
     os.close(open_beneath(place.root, "src/a.py", os.O_RDONLY))
     for path in ("link/secret.txt", "direct"):
-        with pytest.raises(OSError, match="link|direct"):
+        with pytest.raises(OSError, match=r"link|direct"):
             open_beneath(place.root, path, os.O_RDONLY)
 
 

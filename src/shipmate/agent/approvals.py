@@ -6,13 +6,13 @@ folder). The call is judged again when it is to run, and any difference refuses.
 """
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from shipmate.protocol import (
+    AnyBlock,
     ApprovalRequest,
     ArgumentsDetail,
     BlockedDetail,
@@ -23,10 +23,13 @@ from shipmate.protocol import (
 from shipmate.safety.verdict import Level, Verdict
 from shipmate.tools.tool import ToolError
 
+Closed: TypeAlias = Literal["stop", "moved_on"]
+"""Why something that was open is closed: Stop, or the user moved on."""
+
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
-class Blocked(ToolError):
+class BlockedError(ToolError):
     """Refused by a built-in rule; nobody can approve it."""
 
     def __init__(self, verdict: Verdict) -> None:
@@ -62,7 +65,7 @@ def may_run(
     Raises `ToolError` when it may not run: blocked, denied, or not what was approved.
     """
     if verdict.level is Level.REFUSE:
-        raise Blocked(verdict)
+        raise BlockedError(verdict)
     if decided is None:
         free = verdict.bypassable and bypass and verdict.level is Level.ASK
         return free or verdict.level is Level.ALLOW
@@ -88,16 +91,16 @@ def _denied(decided: ApprovalRequest) -> str:
     return "The user denied this call. Do not try it again in another way; ask what they want."
 
 
-def closing(
-    open_calls: Mapping[str, tuple[ToolCall, Pending | None]], why: str, text: str
-) -> list[Any]:
-    """The blocks that close what is open, truthfully: `why` is `stop` or `moved_on`."""
-    blocks: list[Any] = []
-    for call, pending in open_calls.values():
-        if isinstance(pending, ApprovalRequest):
-            blocks.append(msgspec.structs.replace(pending, result=False, decided_by=why))
-        elif pending is not None:
-            blocks.append(msgspec.structs.replace(pending, result="", cancelled=why))
-        said = "Interrupted: its outcome is unknown. Look before you try again."
-        blocks.append(ToolResult(call=call.id, text=said if call.started else text, is_error=True))
-    return blocks
+def closing(call: ToolCall, pending: Pending | None, why: Closed, text: str) -> list[AnyBlock]:
+    """The blocks that close an open call, truthfully, and what it waits for."""
+    said = "Interrupted: its outcome is unknown. Look before you try again."
+    closed: list[AnyBlock] = []
+    if isinstance(pending, ApprovalRequest):
+        closed.append(structs.replace(pending, result=False, decided_by=why))
+    elif pending is not None:
+        closed.append(structs.replace(pending, result="", cancelled=why))
+        text = "The user did not answer this question; they wrote a message instead."
+    if why == "stop" and call.started:
+        said = "Stopped by the user while it ran; its outcome is unknown."
+    result = ToolResult(call=call.id, text=said if call.started else text, is_error=True)
+    return [*closed, result]

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
-from shipmate.agent.approvals import Blocked, may_run, request
+from shipmate.agent.approvals import BlockedError, may_run, request
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
 from shipmate.errors import ShipmateError
@@ -133,7 +133,7 @@ def _failure(call: ToolCall, error: Exception, begun: float) -> ToolResult:
     if not isinstance(error, ToolError | ShipmateError):
         log.error("tool %s failed", call.name, exc_info=error)
         error = ToolError("The tool failed unexpectedly; the server's log has the details.")
-    details = error.details if isinstance(error, Blocked) else UNSET
+    details = error.details if isinstance(error, BlockedError) else UNSET
     return ToolResult(
         call=call.id,
         text=str(error),

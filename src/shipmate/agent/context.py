@@ -36,7 +36,8 @@ NUDGES = {
 """What the model is told after a reply that ended so (`Reply.finish`)."""
 
 
-def _no_image(_file: str) -> None:
+def no_image(_file: str) -> bytes | None:
+    """For who has no stored files."""
     return None
 
 
@@ -49,7 +50,7 @@ class Context:
     one, so that what is sent is always valid.
     """
 
-    def __init__(self, prompt: str, *, parent: str = "", image: LoadImage = _no_image) -> None:
+    def __init__(self, prompt: str = "", *, parent: str = "", image: LoadImage = no_image) -> None:
         self.parent = parent
         """The `call_agent` call whose thread this is; empty for the main thread."""
         self._image = image
@@ -57,6 +58,11 @@ class Context:
         self._continue = ChatMessage("user", CONTINUE)
         self._blocks: dict[str, AnyBlock] = {}
         self._clear()
+
+    def set_prompt(self, prompt: str) -> None:
+        """The system message, the same object as long as its text is the same."""
+        if prompt != self._system.text:
+            self._system = self._flat[0] = ChatMessage("system", prompt)
 
     def _clear(self) -> None:
         self._units: list[Said | Turn] = []

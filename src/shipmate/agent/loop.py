@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from shipmate.agent.calls import UNKNOWN_OUTCOME, Calls, Judged
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
-from shipmate.llm.model import ChatMessage, FunctionCall, ModelError, Part, Reply, Retrying
+from shipmate.llm.model import FunctionCall, ModelError, Part, Reply, Retrying
 from shipmate.llm.tokens import estimate_tokens
 from shipmate.protocol import (
     AnyBlock,
@@ -32,12 +32,15 @@ Record: TypeAlias = Callable[..., Awaitable[Any]]
 """`record(*blocks, row=None, durable=True)`: the one door; it also adds to the transcript."""
 
 
-class Voice:
+class Voice(Protocol):
     """Where a message is heard while it is being said; the session's side of streaming."""
 
     def begin(self, message: str) -> None: ...
     def say(self, message: str, text: str, reasoning: str) -> None: ...
-    def retry(self, message: str, retrying: Retrying) -> None: ...
+    def retry(self, message: str, retrying: Retrying) -> None:
+        """What was said of the message is void; it begins anew."""
+        ...
+
     def end(self, message: str) -> None: ...
     def so_far(self, message: str) -> tuple[str, str]:
         """Text and reasoning said so far."""
@@ -62,7 +65,7 @@ class Round:
 
     def __post_init__(self) -> None:
         self.calls = Calls(self.agent, self.transcript, self.bypass, self.record)
-        self._system = ChatMessage("system", self.agent.prompt)
+        self.transcript.context.set_prompt(self.agent.prompt)
 
     async def run(self) -> Done:
         while True:
@@ -155,7 +158,7 @@ class Round:
         await self._keep(message, reply)
 
     async def _stream(self, message: str) -> Reply:
-        messages = [self._system, *self.transcript.context.messages()]
+        messages = self.transcript.context.messages()
         stream = self.agent.model.stream(messages, self.agent.specs)
         reply = Reply()
         try:
@@ -180,7 +183,7 @@ class Round:
             tokens=self._used(reply),
             tokens_source="api" if reply.usage else "estimate",
             usage=reply.usage or UNSET,
-            finish=reply.finish if reply.finish in ("length", "content_filter") else "",
+            finish="" if reply.finish in ("stop", "tool_calls") else reply.finish,
         )
         calls = [await self._opened(message, call) for call in reply.calls]
         notes = [System(text=note, level="warning", code="model") for note in reply.notes]
@@ -207,7 +210,7 @@ class Round:
         if isinstance(judged, ToolResult) or not self.calls.free(judged):
             return call
         self._fresh.add(call.id)
-        return _started(call)
+        return structs.replace(call, started=True)
 
     async def _keep_partial(self, message: str, cut: BaseException) -> None:
         text, reasoning = self.voice.so_far(message)
@@ -234,7 +237,7 @@ class Round:
     def _used(self, reply: Reply) -> int:
         if reply.usage:
             return reply.usage.prompt + reply.usage.completion
-        return self.transcript.context.estimate() + estimate_tokens(reply.text + reply.reasoning)
+        return self.transcript.estimate + estimate_tokens(reply.text + reply.reasoning)
 
     def _row(self, said: Message) -> dict[str, Any]:
         window = self.agent.model.info.context_length
@@ -248,12 +251,6 @@ class Round:
         )
         await self.record(System(text=text, level="warning", code="limit"))
         return Done(finished=False, reason="limit", error=text)
-
-
-def _started(call: ToolCall) -> ToolCall:
-    from msgspec.structs import replace
-
-    return replace(call, started=True)
 
 
 def _waits_for(waiting: Sequence[Pending]) -> Reason:

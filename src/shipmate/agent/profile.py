@@ -33,11 +33,17 @@ class Agent:
     prompt: str
     tools: dict[str, Tool]
     work: Workspace
-    specs: list[ToolSpec] = field(default_factory=list[ToolSpec])
+    titles: bool = True
+    """Its model is asked for the titles of sessions."""
+    specs: list[ToolSpec] = field(init=False)
+
+    def __post_init__(self) -> None:
+        specs = [ToolSpec(t.name, t.description, t.parameters) for t in self.tools.values()]
+        object.__setattr__(self, "specs", specs)
 
 
 def prompt_text(name: str) -> str:
-    return (resources.files(__package__) / "prompts" / f"{name}.md").read_text("utf-8").strip()
+    return (resources.files("shipmate.agent") / "prompts" / f"{name}.md").read_text("utf-8").strip()
 
 
 def instructions(root: Path) -> str:

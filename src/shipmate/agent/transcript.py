@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from msgspec import UNSET
 
-from shipmate.agent.context import Context
+from shipmate.agent.context import NUDGES, Context, LoadImage, no_image
+from shipmate.llm.tokens import estimate_tokens
 from shipmate.protocol import (
     AnyBlock,
     ApprovalRequest,
@@ -17,16 +18,25 @@ from shipmate.protocol import (
     User,
 )
 
+MAX_REPAIRS = 2
+"""How often the model is told that its call was void before the round ends (FM053)."""
+
 
 class Transcript:
     """The state of a session. Blocks are added in the order of their changes."""
 
-    def __init__(self, blocks: Iterable[AnyBlock] = ()) -> None:
-        self.context = Context()
+    def __init__(self, blocks: Iterable[AnyBlock] = (), image: LoadImage = no_image) -> None:
+        self.context = Context(image=image)
+        self.estimate = 0
+        """About how many tokens all of it has; for providers that count none."""
+        self._repairs = 0
+        """Replies in a row whose calls were void."""
         self.last_user: User | None = None
         self.last_message: Message | None = None
         self.steps = 0
         """Replies of the model since the last message of the user."""
+        self.users: dict[str, User] = {}
+        """Messages of the user by the id their client gave them."""
         self.todo: Todo | None = None
         self._open: dict[str, ToolCall] = {}
         self._answered: set[str] = set()
@@ -39,12 +49,15 @@ class Transcript:
 
     def add(self, block: AnyBlock) -> None:
         self.context.add(block)
+        self.estimate += estimate_tokens(getattr(block, "text", ""))
         match block:
             case User():
                 self.last_user, self.steps = block, 0
+                self.users[block.client_id or block.id] = block
             case Message() if not block.parent:
                 self.last_message = block
                 self.steps += 1
+                self._repairs = self._repairs + 1 if block.finish in NUDGES else 0
             case ToolCall() if not block.parent:
                 self._add_call(block)
             case ToolResult():
@@ -83,5 +96,7 @@ class Transcript:
         """The model is to be asked: something was said to it that it has not answered."""
         said = self.last_message
         if said is None or said.partial or said.id in self._called:
+            return True
+        if 0 < self._repairs <= MAX_REPAIRS:
             return True
         return self.last_user is not None and self.last_user.pos > said.pos

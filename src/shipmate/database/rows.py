@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -147,12 +147,6 @@ def _place(db: sqlite3.Connection, session: str, block: str) -> int:
     query = "SELECT pos FROM blocks WHERE session = ? AND id = ?"
     found = db.execute(query, (session, block)).fetchone()
     return found[0] if found else 0
-
-
-def change_block(
-    db: sqlite3.Connection, session: str, block: str, revise: Callable[[AnyBlock], AnyBlock]
-) -> Written:
-    return write_blocks(db, session, (revise(read_block(db, session, block)),), {})
 
 
 def read_block(db: sqlite3.Connection, session: str, block: str) -> AnyBlock:

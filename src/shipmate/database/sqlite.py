@@ -87,9 +87,18 @@ class SqliteStore:
         )
 
     async def change(
-        self, session: str, block: str, revise: Callable[[AnyBlock], AnyBlock]
+        self,
+        session: str,
+        block: str,
+        revise: Callable[[AnyBlock], AnyBlock],
+        *,
+        row: dict[str, Any] | None = None,
     ) -> Written:
-        return await self._writer.run(lambda db: rows.change_block(db, session, block, revise))
+        def change(db: sqlite3.Connection) -> Written:
+            revised = revise(rows.read_block(db, session, block))
+            return rows.write_blocks(db, session, (revised,), row or {})
+
+        return await self._writer.run(change)
 
     async def block(self, session: str, block: str) -> AnyBlock:
         return await self.read(lambda db: rows.read_block(db, session, block))

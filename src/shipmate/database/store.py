@@ -84,7 +84,12 @@ class Store(Protocol):
         ...
 
     async def change(
-        self, session: str, block: str, revise: Callable[[AnyBlock], AnyBlock]
+        self,
+        session: str,
+        block: str,
+        revise: Callable[[AnyBlock], AnyBlock],
+        *,
+        row: dict[str, Any] | None = None,
     ) -> Written:
         """Read, revise and keep one block in one transaction; what `revise` raises undoes it."""
         ...

@@ -1,0 +1,55 @@
+"""Puts an agent together for one session: profile, model, tools, folder."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shipmate.agent.profile import Agent, Profile, instructions
+from shipmate.errors import NotFoundError
+from shipmate.llm.model import Model
+from shipmate.protocol import SessionRow
+from shipmate.session.projects import ProjectSettings, find_project, project_folder
+from shipmate.tools.tool import Limits, ReadGuard, Tool, Workspace
+
+
+@dataclass(slots=True)
+class Assembly:
+    """What sessions are assembled from. The callables give what is set at that moment."""
+
+    profiles: Callable[[], Mapping[str, Profile]]
+    projects: Callable[[], Mapping[str, ProjectSettings]]
+    models: Callable[[str], Model]
+    """The model named `provider/model`; `NotFoundError` says what there is."""
+    tools: Mapping[str, tuple[Tool, ...]]
+    limits: Callable[[], Limits]
+    data: Path
+    """The data directory: no tool may look into it, except at the stored files."""
+    guards: dict[str, ReadGuard] = field(default_factory=dict[str, ReadGuard])
+
+    async def assemble(self, row: SessionRow) -> Agent:
+        projects = self.projects()
+        key = find_project(projects, row.project)
+        root = project_folder(projects, key)
+        profile = self._profile(row.agent)
+        model = self.models(profile.model or row.provider)
+        work = Workspace(
+            root=root,
+            session=row.id,
+            protected=(self.data,),
+            files=self.data / "files" / row.id,
+            limits=self.limits(),
+            guard=self.guards.setdefault(row.id, ReadGuard()),
+            vision=model.info.vision,
+            safe_commands=projects[key].run_safe_commands,
+        )
+        tools = {t.name: t for name in profile.providers for t in self.tools.get(name, ())}
+        prompt = profile.prompt + instructions(root)
+        scripted = row.provider.startswith("scripted/")
+        return Agent(profile, model, prompt, tools, work, titles=not scripted)
+
+    def _profile(self, name: str) -> Profile:
+        profiles = self.profiles()
+        if name not in profiles:
+            known = ", ".join(sorted(profiles))
+            raise NotFoundError(f"There is no agent {name!r}. Known agents: {known}.")
+        return profiles[name]

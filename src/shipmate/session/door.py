@@ -1,0 +1,114 @@
+"""The one door: a block is kept, then shown; what is known of a session comes from here."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from shipmate.agent.context import LoadImage, no_image
+from shipmate.agent.transcript import Transcript
+from shipmate.database.store import Store, Written
+from shipmate.protocol import AnyBlock, AnyEvent, Message, SessionChanged, SessionRow
+from shipmate.session.hub import Frame, Hub, frame
+from shipmate.session.speech import Speech
+
+REMEMBERED = 64
+"""Transcripts kept in memory, the ones of running rounds included."""
+
+
+class Door:
+    def __init__(self, store: Store, hub: Hub, image: LoadImage = no_image) -> None:
+        self.store = store
+        self._image = image
+        self.hub = hub
+        self.speeches: dict[str, Speech] = {}
+        """Who speaks in which session."""
+        self._transcripts: OrderedDict[str, Transcript] = OrderedDict()
+        self._rows: dict[str, SessionRow] = {}
+        self._writing: set[asyncio.Task[Written]] = set()
+
+    async def record(
+        self,
+        session: str,
+        *blocks: AnyBlock,
+        row: dict[str, Any] | None = None,
+        durable: bool = True,
+    ) -> Written:
+        """Keep blocks and changed fields of the row, then show them. Whoever is cancelled
+        while waiting for it does not undo it."""
+        writing = self.store.write(session, blocks, row=row, durable=durable)
+        return await self._shown(writing, row is not None)
+
+    async def change(
+        self,
+        session: str,
+        block: str,
+        revise: Callable[[AnyBlock], AnyBlock],
+        row: dict[str, Any] | None = None,
+    ) -> Written:
+        """Revise one kept block, atomically; then show it."""
+        writing = self.store.change(session, block, revise, row=row)
+        return await self._shown(writing, row is not None)
+
+    async def _shown(self, writing: Awaitable[Written], with_row: bool) -> Written:
+        task = asyncio.ensure_future(self._keep_and_show(writing, with_row))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+        return await asyncio.shield(task)
+
+    async def settled(self) -> None:
+        """Wait until all that is being recorded is kept and shown."""
+        if self._writing:
+            await asyncio.wait(self._writing)
+
+    async def _keep_and_show(self, writing: Awaitable[Written], with_row: bool) -> Written:
+        written = await writing
+        self._rows[written.row.id] = written.row
+        transcript = self._transcripts.get(written.row.id)
+        speech = self.speeches.get(written.row.id)
+        for saved in written.saved:
+            block = saved.block
+            if transcript:
+                transcript.add(block)
+            if isinstance(block, Message) and speech:
+                speech.kept()
+            kind = str(block.__struct_config__.tag)
+            self.hub.publish(Frame(kind, block.session, saved.json, block.seq))
+        if with_row:
+            self.tell_row(written.row)
+        return written
+
+    def bypass(self, session: str) -> bool:
+        """The session's bypass switch, as it stands now."""
+        row = self._rows.get(session)
+        return row is not None and row.bypass_approval
+
+    def tell(self, event: AnyEvent) -> None:
+        """Show what is not kept."""
+        self.hub.publish(frame(event))
+
+    def tell_row(self, row: SessionRow) -> None:
+        self.hub.publish_row(frame(SessionChanged(session=row.id, row=row)))
+
+    async def transcript(self, session: str) -> Transcript:
+        """The session's state; it follows all that is recorded from now on."""
+        if found := self._transcripts.get(session):
+            self._transcripts.move_to_end(session)
+            return found
+        self._rows[session] = await self.store.session(session)
+        blocks = await self.store.history(session)
+        made = self._transcripts.setdefault(session, Transcript(blocks, self._image))
+        while len(self._transcripts) > REMEMBERED and self._forget_oldest():
+            pass
+        return made
+
+    def _forget_oldest(self) -> bool:
+        for session in self._transcripts:
+            if session not in self.speeches:
+                self.forget(session)
+                return True
+        return False
+
+    def forget(self, session: str) -> None:
+        self._transcripts.pop(session, None)
+        self._rows.pop(session, None)

@@ -1,0 +1,269 @@
+"""The life of a session: what a person does to it, and the rounds that follow from it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from msgspec import UNSET, structs
+
+from shipmate.agent.context import LoadImage, no_image
+from shipmate.agent.profile import Agent
+from shipmate.agent.transcript import Transcript
+from shipmate.database.store import SessionFilter, Store
+from shipmate.errors import ConflictError, NotFoundError, ShipmateError
+from shipmate.protocol import (
+    AnyBlock,
+    ApprovalRequest,
+    AskUser,
+    Attachment,
+    Done,
+    Message,
+    Pending,
+    SessionDeleted,
+    SessionRow,
+    System,
+    Todo,
+    User,
+    new_id,
+)
+from shipmate.session import following
+from shipmate.session.door import Door
+from shipmate.session.engine import Engine
+from shipmate.session.hub import Frame, Hub
+from shipmate.session.rounds import (
+    SHUTDOWN,
+    STOP,
+    Assemble,
+    Rounds,
+    close_open,
+    waiting_fields,
+)
+from shipmate.session.titles import ask_title, provisional
+
+CHANGEABLE = frozenset({"title", "archived", "bypass_approval", "provider", "agent"})
+
+
+class DecidedError(ConflictError):
+    """Somebody, or something, decided first; `block` is what stands."""
+
+    code = "decided"
+
+    def __init__(self, block: Pending) -> None:
+        super().__init__("This was decided before; the card shows how.")
+        self.block = block
+
+
+class Executor:
+    """Every command on sessions. What happens is told by `follow`, never by an answer."""
+
+    def __init__(
+        self,
+        store: Store,
+        tasks: asyncio.TaskGroup,
+        assemble: Assemble,
+        image: LoadImage = no_image,
+    ) -> None:
+        self.store = store
+        self.door = Door(store, Hub(), image)
+        self._tasks = tasks
+        self._rounds = Rounds(self.door, assemble, self._finished)
+        self._engine = Engine(tasks, self._rounds.run)
+
+    # --- following ----------------------------------------------------------------------
+
+    def follow(
+        self, sessions: Mapping[str, int], *, rows: bool = False
+    ) -> AsyncGenerator[list[Frame]]:
+        """See `session.following.follow`."""
+        return following.follow(self.door, sessions, rows=rows)
+
+    def until_done(self, session: str, after: int = 0) -> AsyncGenerator[list[Frame]]:
+        """See `session.following.until_done`."""
+        return following.until_done(self.door, session, after)
+
+    # --- talking ------------------------------------------------------------------------
+
+    async def create(
+        self, *, agent: str, provider: str, project: str, bypass: bool = False
+    ) -> SessionRow:
+        row = SessionRow(
+            id=new_id(), agent=agent, provider=provider, project=project, bypass_approval=bypass
+        )
+        row = await self.store.create_session(row)
+        self.door.tell_row(row)
+        return row
+
+    async def send(
+        self,
+        session: str,
+        text: str,
+        *,
+        attachments: Sequence[Attachment] = (),
+        client_id: str = "",
+    ) -> User:
+        """Say something. While a round runs it reaches the model before its next step; what
+        waited for the user is closed as not run. The same `client_id` is said once."""
+        if not text.strip() and not attachments:
+            raise ShipmateError("The message is empty: write something, or attach something.")
+        transcript = await self.door.transcript(session)
+        if client_id and (said := transcript.users.get(client_id)):
+            return said
+        user = User(text=text, client_id=client_id)
+        if self._engine.running(session):
+            await self.door.record(session, *attachments, user)
+        else:
+            closed = close_open(transcript, "moved_on", "Not run: the user moved on.")
+            await self.door.record(
+                session, *closed, *attachments, user, row=await self._begun(session, text)
+            )
+        self._engine.advance(session)
+        return user
+
+    async def _begun(self, session: str, text: str) -> dict[str, Any]:
+        row = await self.store.session(session)
+        fields: dict[str, Any] = {"status": "running", "error": ""}
+        fields |= {"pending_approval": "", "pending_question": ""}
+        if not row.title:
+            fields["title"] = provisional(text)
+        return fields
+
+    # --- deciding -----------------------------------------------------------------------
+
+    async def decide(
+        self,
+        session: str,
+        approved: bool,
+        *,
+        block: str = "",
+        feedback: str = "",
+        by: str = "user",
+    ) -> ApprovalRequest:
+        """Decide a pending approval; the first decision wins, `DecidedError` tells it."""
+
+        def revise(kept: AnyBlock) -> AnyBlock:
+            asked = _undecided(kept, ApprovalRequest)
+            return structs.replace(asked, result=approved, feedback=feedback, decided_by=by)
+
+        decided = await self._settle(session, block, ApprovalRequest, revise)
+        assert isinstance(decided, ApprovalRequest)  # noqa: S101 - `revise` made it
+        return decided
+
+    async def answer(self, session: str, text: str, *, block: str = "") -> AskUser:
+        """Answer a pending question; the first answer wins, `DecidedError` tells it."""
+
+        def revise(kept: AnyBlock) -> AnyBlock:
+            return structs.replace(_undecided(kept, AskUser), result=text)
+
+        answered = await self._settle(session, block, AskUser, revise)
+        assert isinstance(answered, AskUser)  # noqa: S101 - `revise` made it
+        return answered
+
+    async def _settle(self, session: str, block: str, kind: type[Pending], revise: Any) -> AnyBlock:
+        transcript = await self.door.transcript(session)
+        block = block or _only_one(transcript, kind)
+        left = [b for b in transcript.pending() if b.id != block]
+        row = {**waiting_fields(transcript), "status": "running"} if not left else None
+        written = await self.door.change(session, block, revise, row)
+        self._engine.advance(session)
+        return written.saved[0].block
+
+    # --- control ------------------------------------------------------------------------
+
+    async def stop(self, session: str) -> None:
+        """End what runs and close what waits. Harmless where nothing does."""
+        if await self._engine.stop(session, STOP):
+            return
+        transcript = await self.door.transcript(session)
+        closed = close_open(transcript, "stop", "Not run: stopped by the user.")
+        if closed or (await self.store.session(session)).status != "idle":
+            fields = {"status": "idle", "pending_approval": "", "pending_question": "", "error": ""}
+            await self.door.record(session, *closed, row=fields)
+            self.door.tell(Done(session=session, finished=False, reason="stopped"))
+
+    async def resume(self, session: str) -> None:
+        """Go on with a round that was interrupted, or that failed."""
+        row = await self.store.session(session)
+        if row.status not in ("interrupted", "error"):
+            raise ConflictError("There is nothing to resume: the round was not cut off.")
+        await self.door.record(session, row={"status": "running", "error": ""})
+        self._engine.advance(session)
+
+    async def dismiss(self, session: str) -> None:
+        """Leave a round that was interrupted as it is; what was open is closed."""
+        row = await self.store.session(session)
+        if row.status not in ("interrupted", "error"):
+            raise ConflictError("There is nothing to dismiss: the round was not cut off.")
+        transcript = await self.door.transcript(session)
+        closed = close_open(transcript, "moved_on", "Not run: the round was interrupted.")
+        await self.door.record(session, *closed, row={"status": "idle", "error": ""})
+
+    async def update(self, session: str, **fields: Any) -> SessionRow:
+        """Change the row: title, archived, bypass_approval, provider, agent."""
+        if unknown := set(fields) - CHANGEABLE:
+            raise ShipmateError(f"These fields cannot be changed: {', '.join(sorted(unknown))}.")
+        return (await self.door.record(session, row=fields)).row
+
+    async def clear_todo(self, session: str) -> None:
+        await self.door.record(session, Todo(id="todo"))
+
+    async def delete(self, session: str) -> None:
+        """Stop it if it runs, then remove all of it."""
+        await self._engine.stop(session, STOP)
+        await self.store.delete_session(session)
+        self.door.forget(session)
+        self.door.tell(SessionDeleted(session=session))
+
+    # --- start and end ------------------------------------------------------------------
+
+    async def recover(self) -> None:
+        """At start: what ran is interrupted, with the text it had; what waits goes on waiting."""
+        for live in await self.store.live_texts():
+            partial = Message(id=live.id, text=live.text, reasoning=live.reasoning, partial=True)
+            await self.store.write(
+                live.session, [structs.replace(partial, tokens_source="estimate")]
+            )
+        everything = SessionFilter(archived=None, status="running", limit=1_000_000)
+        notice = "The server stopped while this ran. Resume goes on from here."
+        for row in await self.store.sessions(everything):
+            block = System(text=notice, level="warning", code="interrupted")
+            await self.store.write(row.id, [block], row={"status": "interrupted"})
+
+    async def close(self) -> None:
+        """Cut every round; each is interrupted and can be resumed."""
+        running = self._engine.sessions
+        await asyncio.gather(*(self._engine.stop(session, SHUTDOWN) for session in running))
+
+    # --- after a round ------------------------------------------------------------------
+
+    def _finished(self, row: SessionRow, agent: Agent, transcript: Transcript) -> None:
+        if not agent.titles or len(transcript.users) != 1 or not transcript.last_message:
+            return
+        task = next(iter(transcript.users.values())).text
+        if row.title == provisional(task):
+            answer = transcript.last_message.text
+            self._tasks.create_task(self._title(row, agent, task, answer))
+
+    async def _title(self, row: SessionRow, agent: Agent, task: str, answer: str) -> None:
+        title, used = await ask_title(agent, task, answer)
+        try:
+            if title and (await self.store.session(row.id)).title == row.title:
+                await self.door.record(row.id, row={"title": title, "add_tokens": used})
+        except NotFoundError:
+            return
+
+
+def _undecided(kept: AnyBlock, kind: type[Pending]) -> Any:
+    if not isinstance(kept, kind):
+        raise NotFoundError(f"Nothing waits under {kept.id!r}.")
+    if kept.result is not UNSET:
+        raise DecidedError(kept)
+    return kept
+
+
+def _only_one(transcript: Transcript, kind: type[Pending]) -> str:
+    waiting = [block.id for block in transcript.pending() if isinstance(block, kind)]
+    if not waiting:
+        raise ConflictError("Nothing waits for a decision in this session.")
+    if len(waiting) > 1:
+        raise ConflictError(f"Several wait: name one by its id ({', '.join(waiting)}).")
+    return waiting[0]

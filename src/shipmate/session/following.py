@@ -1,0 +1,98 @@
+"""Following sessions: what was kept, what is being said, and then everything as it happens."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+
+from shipmate.database.store import Kept
+from shipmate.errors import NotFoundError
+from shipmate.protocol import Done, SessionChanged, SessionRow
+from shipmate.session.door import Door
+from shipmate.session.hub import ROWS, Frame, Watcher, frame, joined
+
+PAGE = 500
+PIECES = frozenset({"stream_start", "delta", "stream_end"})
+
+
+async def follow(
+    door: Door, sessions: Mapping[str, int], *, rows: bool = False
+) -> AsyncGenerator[list[Frame]]:
+    """Batches of frames of some sessions, each from its `seq` on: no gap, no duplicate.
+
+    First all blocks changed since, the text so far of a message that is being streamed, and
+    the session's row; then what happens. A reader that falls too far behind gets the same
+    again from where it was. With `rows`, the changed row of every other session, too.
+    """
+    seen = dict(sessions)
+    with door.hub.watch([*seen, ROWS] if rows else seen) as watcher:
+        while True:
+            watcher.found()
+            async for batch in _catch_up(door, seen, watcher):
+                yield batch
+            while not watcher.lost:
+                if fresh := joined(_unseen(watcher.take(), seen)):
+                    yield fresh
+                else:
+                    await watcher.news()
+
+
+async def until_done(door: Door, session: str, after: int) -> AsyncGenerator[list[Frame]]:
+    """`follow`, up to the end of the round; at once where none runs."""
+    async with aclosing(follow(door, {session: after})) as batches:
+        async for batch in batches:
+            for place, item in enumerate(batch):
+                if item.type in ("done", "session_deleted"):
+                    yield batch[: place + 1]
+                    return
+            yield batch
+            if any(item.type == "session" for item in batch):
+                row = await door.store.session(session)
+                if row.status != "running":
+                    yield [frame(done_of(row))]
+                    return
+
+
+def done_of(row: SessionRow) -> Done:
+    """What the end of the session's last round was, as its row tells it."""
+    match row.status:
+        case "waiting_approval" | "waiting_answer" | "interrupted":
+            return Done(session=row.id, finished=False, reason=row.status)
+        case "error":
+            return Done(session=row.id, finished=False, reason="error", error=row.error)
+        case _:
+            return Done(session=row.id, finished=True)
+
+
+async def _catch_up(
+    door: Door, seen: dict[str, int], watcher: Watcher
+) -> AsyncGenerator[list[Frame]]:
+    rows: dict[str, SessionRow] = {}
+    for session in list(seen):
+        try:
+            while page := await door.store.changes(session, seen[session], PAGE):
+                seen[session] = page[-1].seq
+                yield [_kept(session, kept) for kept in page]
+            rows[session] = await door.store.session(session)
+        except NotFoundError:
+            del seen[session]
+    # From here on without a pause: what came meanwhile, the text so far, and the rows.
+    batch = [item for item in _unseen(watcher.take(), seen) if item.type not in PIECES]
+    for session, row in rows.items():
+        if (speech := door.speeches.get(session)) and speech.message:
+            batch += [frame(event) for event in speech.message.so_far()]
+        batch.append(frame(SessionChanged(session=session, row=row)))
+    yield batch
+
+
+def _unseen(frames: list[Frame], seen: dict[str, int]) -> list[Frame]:
+    result: list[Frame] = []
+    for item in frames:
+        if item.seq is not None:
+            if item.seq <= seen.get(item.session, 0):
+                continue
+            seen[item.session] = item.seq
+        result.append(item)
+    return result
+
+
+def _kept(session: str, kept: Kept) -> Frame:
+    return Frame(kept.type, session, kept.json, kept.seq)

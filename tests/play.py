@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-from shipmate.tools.catalog import BUILTIN
 
 from shipmate.agent.profile import ASSISTANT, Agent
 from shipmate.database.sqlite import SqliteStore
@@ -74,7 +73,7 @@ async def stage(
     folder: Path,
     steps: Iterable[Step],
     *,
-    tools: Sequence[Tool] | None = None,
+    tools: Sequence[Tool],
     pause: float = 0,
 ) -> AsyncGenerator[Stage]:
     """A server on `folder`: the project is `folder/project`, the database beside it."""
@@ -82,8 +81,7 @@ async def stage(
     root.mkdir(exist_ok=True)
     store = await SqliteStore.open(folder / "sessions.db")
     model = ScriptedModel(steps, pause=pause)
-    everything = [t for provider in BUILTIN.values() for t in provider]
-    chosen = {t.name: t for t in (everything if tools is None else tools)}
+    chosen = {t.name: t for t in tools}
     guards: dict[str, ReadGuard] = {}
 
     async def assemble(row: SessionRow) -> Agent:

@@ -184,7 +184,10 @@ class Message(Block, frozen=True, kw_only=True, tag="message"):
     partial: bool = False
     """It was cut off: by Stop, by a failure, by a restart."""
     finish: str = ""
-    """The provider's word when it is not an ordinary end: length, content_filter."""
+    """How it ended when that was not ordinary: length, cut_call, bad_call, content_filter."""
+    heard: int = 0
+    """Place of the last message of the user that the model had been sent. What the user wrote
+    after that, while it spoke, is for its next step."""
 
 
 class ToolCall(Block, frozen=True, kw_only=True, tag="tool"):

@@ -90,7 +90,12 @@ class Calls:
 
     async def start(self, call: ToolCall) -> None:
         """On disk before the act: a call cut off while it runs is never run twice."""
-        await self.record(structs.replace(call, started=True))
+        try:
+            await self.record(structs.replace(call, started=True))
+        except asyncio.CancelledError:
+            stopped = ToolResult(call=call.id, text="Not run: stopped by the user.", is_error=True)
+            await asyncio.shield(self.record(stopped))
+            raise
 
     def _resolve(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
         tool = self.agent.tools.get(call.name)

@@ -115,8 +115,10 @@ class Context:
             case Attachment():
                 self._attach(block)
             case Message():
-                self._turn(block.id).say(block)
-                self._touch(self._turn(block.id))
+                turn = self._turn(block.id)
+                turn.say(block)
+                self._touch(turn)
+                self._put_off(turn, block.heard)
                 if block.finish in NUDGES:
                     self._say(f"{block.id}-nudge", NUDGES[block.finish])
             case ToolCall():
@@ -154,6 +156,23 @@ class Context:
             said = self._said[key] = self._said_after(self._last())
         said.put(key, text, image)
         self._touch(said)
+
+    def _put_off(self, turn: Turn, heard: int) -> None:
+        """What the user wrote while the model spoke comes after what it said."""
+        before = self._units[turn.at - 1] if turn.at and heard else None
+        if not isinstance(before, Said):
+            return
+        late = [key for key in before.texts if self._pos(key) > heard]
+        if late:
+            after = self._said_after(turn)
+            for key in late:
+                before.hand_over(key, after)
+                self._said[key] = after
+            self._touch(before)
+
+    def _pos(self, key: str) -> int:
+        block = self._blocks.get(key)
+        return block.pos if block else 0
 
     def _turn(self, message: str) -> Turn:
         turn = self._turns.get(message)

@@ -123,12 +123,12 @@ class Round:
             return judged
         if (asked := self.calls.asks(judged)) is not None:
             return asked
-        if not (call.started or judged.tool.repeatable):
-            self._fresh.add(call.id)
-            await self.calls.start(call)
         question = self.transcript.question(call.id)
         if question and question.result is UNSET:
             return question
+        if not (call.started or judged.tool.repeatable):
+            self._fresh.add(call.id)
+            await self.calls.start(call)
         return await self.calls.run(judged)
 
     async def _ask_ahead(self, call: ToolCall, waiting: Sequence[Pending]) -> Pending | None:
@@ -148,6 +148,7 @@ class Round:
     async def ask_model(self) -> None:
         """Ask for one reply; record it with the calls it made."""
         message = new_id()
+        heard = self.transcript.last_user.pos if self.transcript.last_user else 0
         self.voice.begin(message)
         try:
             reply = await self._stream(message)
@@ -155,7 +156,7 @@ class Round:
             await asyncio.shield(self._keep_partial(message, cut))
             raise
         self.voice.end(message)
-        await self._keep(message, reply)
+        await self._keep(message, reply, heard)
 
     async def _stream(self, message: str) -> Reply:
         messages = self.transcript.context.messages()
@@ -173,7 +174,7 @@ class Round:
             await stream.aclose()
         return reply
 
-    async def _keep(self, message: str, reply: Reply) -> None:
+    async def _keep(self, message: str, reply: Reply, heard: int) -> None:
         said = Message(
             id=message,
             text=reply.text,
@@ -184,6 +185,7 @@ class Round:
             tokens_source="api" if reply.usage else "estimate",
             usage=reply.usage or UNSET,
             finish="" if reply.finish in ("stop", "tool_calls") else reply.finish,
+            heard=heard,
         )
         calls = [await self._opened(message, call) for call in reply.calls]
         notes = [System(text=note, level="warning", code="model") for note in reply.notes]

@@ -27,6 +27,8 @@ class Transcript:
 
     def __init__(self, blocks: Iterable[AnyBlock] = (), image: LoadImage = no_image) -> None:
         self.context = Context(image=image)
+        self.changes = 0
+        """Rises with each block that is added or changed."""
         self.estimate = 0
         """About how many tokens all of it has; for providers that count none."""
         self._repairs = 0
@@ -48,6 +50,7 @@ class Transcript:
             self.add(block)
 
     def add(self, block: AnyBlock) -> None:
+        self.changes += 1
         self.context.add(block)
         self.estimate += estimate_tokens(getattr(block, "text", ""))
         match block:
@@ -99,4 +102,4 @@ class Transcript:
             return True
         if 0 < self._repairs <= MAX_REPAIRS:
             return True
-        return self.last_user is not None and self.last_user.pos > said.pos
+        return self.last_user is not None and self.last_user.pos > (said.heard or said.pos)

@@ -38,7 +38,9 @@ class Said:
     images: dict[str, Image] = field(default_factory=dict[str, Image])
     chat: ChatMessage | None = None
 
-    empty = False
+    @property
+    def empty(self) -> bool:
+        return not self.texts
 
     def put(self, key: str, text: str, image: Image | None = None) -> None:
         self.texts[key] = clean(text)
@@ -46,7 +48,14 @@ class Said:
             self.images[key] = image
         self.chat = None
 
+    def hand_over(self, key: str, other: "Said") -> None:
+        """Say `key` in `other`, not here."""
+        other.put(key, self.texts.pop(key), self.images.pop(key, None))
+        self.chat = None
+
     def render(self) -> list[ChatMessage]:
+        if self.empty:
+            return []
         if self.chat is None:
             text = "\n\n".join(t for t in self.texts.values() if t.strip()) or "(empty message)"
             self.chat = ChatMessage("user", text, images=tuple(self.images.values()))

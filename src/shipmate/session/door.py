@@ -25,7 +25,8 @@ class Door:
         """Who speaks in which session."""
         self._transcripts: OrderedDict[str, Transcript] = OrderedDict()
         self._rows: dict[str, SessionRow] = {}
-        self._writing: set[asyncio.Task[Written]] = set()
+        self._writing: dict[asyncio.Task[Written], str] = {}
+        """What is being recorded, and of which session."""
 
     async def record(
         self,
@@ -33,11 +34,12 @@ class Door:
         *blocks: AnyBlock,
         row: dict[str, Any] | None = None,
         durable: bool = True,
+        then: AnyEvent | None = None,
     ) -> Written:
-        """Keep blocks and changed fields of the row, then show them. Whoever is cancelled
-        while waiting for it does not undo it."""
+        """Keep blocks and changed fields of the row, then show them, and `then` with them.
+        Whoever is cancelled while waiting for it does not undo it."""
         writing = self.store.write(session, blocks, row=row, durable=durable)
-        return await self._shown(writing, row is not None)
+        return await self._shown(session, writing, row is not None, then)
 
     async def change(
         self,
@@ -48,22 +50,31 @@ class Door:
     ) -> Written:
         """Revise one kept block, atomically; then show it."""
         writing = self.store.change(session, block, revise, row=row)
-        return await self._shown(writing, row is not None)
+        return await self._shown(session, writing, row is not None)
 
-    async def _shown(self, writing: Awaitable[Written], with_row: bool) -> Written:
-        task = asyncio.ensure_future(self._keep_and_show(writing, with_row))
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
+    async def _shown(
+        self,
+        session: str,
+        writing: Awaitable[Written],
+        with_row: bool,
+        then: AnyEvent | None = None,
+    ) -> Written:
+        task = asyncio.ensure_future(self._keep_and_show(writing, with_row, then))
+        self._writing[task] = session
+        task.add_done_callback(self._writing.pop)
         return await asyncio.shield(task)
 
-    async def settled(self) -> None:
-        """Wait until all that is being recorded is kept and shown."""
-        if self._writing:
-            await asyncio.wait(self._writing)
+    async def settled(self, session: str) -> None:
+        """Wait until all that is being recorded of a session is kept and shown."""
+        if writing := [t for t, of in self._writing.items() if of == session]:
+            await asyncio.wait(writing)
 
-    async def _keep_and_show(self, writing: Awaitable[Written], with_row: bool) -> Written:
+    async def _keep_and_show(
+        self, writing: Awaitable[Written], with_row: bool, then: AnyEvent | None
+    ) -> Written:
         written = await writing
-        self._rows[written.row.id] = written.row
+        if written.row.id in self._transcripts:
+            self._rows[written.row.id] = written.row
         transcript = self._transcripts.get(written.row.id)
         speech = self.speeches.get(written.row.id)
         for saved in written.saved:
@@ -76,12 +87,13 @@ class Door:
             self.hub.publish(Frame(kind, block.session, saved.json, block.seq))
         if with_row:
             self.tell_row(written.row)
+        if then is not None:
+            self.tell(then)
         return written
 
-    def bypass(self, session: str) -> bool:
-        """The session's bypass switch, as it stands now."""
-        row = self._rows.get(session)
-        return row is not None and row.bypass_approval
+    def row(self, session: str) -> SessionRow:
+        """The row of a session whose transcript is at hand, as it stands now."""
+        return self._rows[session]
 
     def tell(self, event: AnyEvent) -> None:
         """Show what is not kept."""

@@ -2,19 +2,23 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+Run: TypeAlias = Callable[[str, Callable[[], bool]], Awaitable[None]]
 
 
 class Engine:
-    """`advance` carries a session on from its blocks; asked again meanwhile, it does so again."""
+    """`advance` carries a session on from its blocks; asked again meanwhile, it does so again.
 
-    def __init__(self, tasks: asyncio.TaskGroup, run: Callable[[str], Awaitable[None]]) -> None:
+    `run(session, again)` is a pass over the session; `again()` is true once when `advance` was
+    called since, so that the same pass can go on.
+    """
+
+    def __init__(self, tasks: asyncio.TaskGroup, run: Run) -> None:
         self._tasks = tasks
         self._run = run
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
-
-    def running(self, session: str) -> bool:
-        return session in self._running
 
     @property
     def sessions(self) -> list[str]:
@@ -39,10 +43,14 @@ class Engine:
 
     async def _drive(self, session: str) -> None:
         try:
-            await self._run(session)
-            while session in self._again:
-                self._again.discard(session)
-                await self._run(session)
+            await self._run(session, lambda: self._asked_again(session))
+            while self._asked_again(session):
+                await self._run(session, lambda: self._asked_again(session))
         finally:
             del self._running[session]
             self._again.discard(session)
+
+    def _asked_again(self, session: str) -> bool:
+        asked = session in self._again
+        self._again.discard(session)
+        return asked

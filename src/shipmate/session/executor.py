@@ -109,21 +109,20 @@ class Executor:
         if client_id and (said := transcript.users.get(client_id)):
             return said
         user = User(text=text, client_id=client_id)
-        if self._engine.running(session):
+        if self.door.row(session).status == "running":
             await self.door.record(session, *attachments, user)
         else:
             closed = close_open(transcript, "moved_on", "Not run: the user moved on.")
             await self.door.record(
-                session, *closed, *attachments, user, row=await self._begun(session, text)
+                session, *closed, *attachments, user, row=self._begun(session, text)
             )
         self._engine.advance(session)
         return user
 
-    async def _begun(self, session: str, text: str) -> dict[str, Any]:
-        row = await self.store.session(session)
+    def _begun(self, session: str, text: str) -> dict[str, Any]:
         fields: dict[str, Any] = {"status": "running", "error": ""}
         fields |= {"pending_approval": "", "pending_question": ""}
-        if not row.title:
+        if not self.door.row(session).title:
             fields["title"] = provisional(text)
         return fields
 
@@ -161,8 +160,7 @@ class Executor:
     async def _settle(self, session: str, block: str, kind: type[Pending], revise: Any) -> AnyBlock:
         transcript = await self.door.transcript(session)
         block = block or _only_one(transcript, kind)
-        left = [b for b in transcript.pending() if b.id != block]
-        row = {**waiting_fields(transcript), "status": "running"} if not left else None
+        row = {**waiting_fields(transcript, but=block), "status": "running"}
         written = await self.door.change(session, block, revise, row)
         self._engine.advance(session)
         return written.saved[0].block
@@ -171,14 +169,13 @@ class Executor:
 
     async def stop(self, session: str) -> None:
         """End what runs and close what waits. Harmless where nothing does."""
-        if await self._engine.stop(session, STOP):
-            return
+        await self._engine.stop(session, STOP)
         transcript = await self.door.transcript(session)
         closed = close_open(transcript, "stop", "Not run: stopped by the user.")
-        if closed or (await self.store.session(session)).status != "idle":
+        if closed or self.door.row(session).status != "idle":
             fields = {"status": "idle", "pending_approval": "", "pending_question": "", "error": ""}
-            await self.door.record(session, *closed, row=fields)
-            self.door.tell(Done(session=session, finished=False, reason="stopped"))
+            stopped = Done(session=session, finished=False, reason="stopped")
+            await self.door.record(session, *closed, row=fields, then=stopped)
 
     async def resume(self, session: str) -> None:
         """Go on with a round that was interrupted, or that failed."""

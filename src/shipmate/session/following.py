@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
+from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Kept
 from shipmate.errors import NotFoundError
 from shipmate.protocol import Done, SessionChanged, SessionRow
@@ -10,6 +11,7 @@ from shipmate.session.door import Door
 from shipmate.session.hub import ROWS, Frame, Watcher, frame, joined
 
 PAGE = 500
+ENDS = frozenset({"done", "session_deleted"})
 PIECES = frozenset({"stream_start", "delta", "stream_end"})
 
 
@@ -36,30 +38,33 @@ async def follow(
 
 
 async def until_done(door: Door, session: str, after: int) -> AsyncGenerator[list[Frame]]:
-    """`follow`, up to the end of the round; at once where none runs."""
+    """`follow`, up to the end of the round; where none runs, up to how the last one ended."""
+    caught_up = False
     async with aclosing(follow(door, {session: after})) as batches:
         async for batch in batches:
-            for place, item in enumerate(batch):
-                if item.type in ("done", "session_deleted"):
-                    yield batch[: place + 1]
-                    return
+            ends = [i for i, item in enumerate(batch) if item.type in ENDS]
+            if ends:
+                yield batch[: ends[0] + 1]
+                return
             yield batch
-            if any(item.type == "session" for item in batch):
+            if not caught_up and any(item.type == "session" for item in batch):
+                caught_up = True
                 row = await door.store.session(session)
                 if row.status != "running":
-                    yield [frame(done_of(row))]
+                    yield [frame(done_of(row, await door.transcript(session)))]
                     return
 
 
-def done_of(row: SessionRow) -> Done:
-    """What the end of the session's last round was, as its row tells it."""
+def done_of(row: SessionRow, transcript: Transcript) -> Done:
+    """How the session's last round ended, as its row and its blocks tell it."""
     match row.status:
         case "waiting_approval" | "waiting_answer" | "interrupted":
             return Done(session=row.id, finished=False, reason=row.status)
         case "error":
             return Done(session=row.id, finished=False, reason="error", error=row.error)
         case _:
-            return Done(session=row.id, finished=True)
+            finished = not transcript.wants_reply()
+            return Done(session=row.id, finished=finished, reason="" if finished else "stopped")
 
 
 async def _catch_up(

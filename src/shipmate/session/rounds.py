@@ -34,22 +34,25 @@ class Rounds:
     finished: Callable[[SessionRow, Agent, Transcript], None]
     """Told of each round that came to its final answer."""
 
-    async def run(self, session: str) -> None:
+    async def run(self, session: str, again: Callable[[], bool]) -> None:
         """Carry the session on until it is finished or waits for the user."""
         try:
-            await self._run(session)
+            await self._run(session, again)
         except NotFoundError:
             log.info("session %s was deleted while its round ran", session)
         finally:
             self.door.speeches.pop(session, None)
 
-    async def _run(self, session: str) -> None:
+    async def _run(self, session: str, again: Callable[[], bool]) -> None:
         transcript = await self.door.transcript(session)
         row = await self.door.store.session(session)
         agent: Agent | None = None
         try:
             agent = await self.assemble(row)
-            done = await self._round(row, agent, transcript).run()
+            playing = self._round(row, agent, transcript)
+            done = await playing.run()
+            while again() or await self._news(session, transcript):
+                done = await playing.run()
         except asyncio.CancelledError as cut:
             done = await self._cut(session, transcript, str(cut.args[0]) if cut.args else SHUTDOWN)
         except ModelError as error:  # the loop has recorded it
@@ -79,11 +82,19 @@ class Rounds:
 
         if transcript.steps == 0:
             agent.work.guard.reads.clear()
-        return Round(agent, transcript, record, speech, lambda: self.door.bypass(session))
+        return Round(
+            agent, transcript, record, speech, lambda: self.door.row(session).bypass_approval
+        )
+
+    async def _news(self, session: str, transcript: Transcript) -> bool:
+        """A decision or a message was on its way while the round came to its end."""
+        seen = transcript.changes
+        await self.door.settled(session)
+        return transcript.changes != seen
 
     async def _cut(self, session: str, transcript: Transcript, why: str) -> Done:
         """What was being recorded is waited for; then what is open is closed, truthfully."""
-        await self.door.settled()
+        await self.door.settled(session)
         if why != STOP:
             return Done(finished=False, reason="interrupted")
         if blocks := close_open(transcript, "stop", "Not run: stopped by the user."):
@@ -102,20 +113,20 @@ class Rounds:
 
     async def _close(self, session: str, transcript: Transcript, done: Done) -> SessionRow:
         fields = {**waiting_fields(transcript), "status": _status(done), "error": done.error}
+        done = structs.replace(done, session=session)
         try:
-            row = (await self.door.record(session, row=fields)).row
+            return (await self.door.record(session, row=fields, then=done)).row
         except NotFoundError:
             raise
         except ShipmateError as unsaved:
             log.warning("the end of session %s could not be kept: %s", session, unsaved)
-            row = await self.door.store.session(session)
-        self.door.tell(structs.replace(done, session=session))
-        return row
+        self.door.tell(done)
+        return await self.door.store.session(session)
 
 
-def waiting_fields(transcript: Transcript) -> dict[str, Any]:
-    """The row's names of the oldest pending approval and question."""
-    pending = transcript.pending()
+def waiting_fields(transcript: Transcript, but: str = "") -> dict[str, Any]:
+    """The row's names of the oldest pending approval and question, `but` left out."""
+    pending = [block for block in transcript.pending() if block.id != but]
     approvals = [b.id for b in pending if isinstance(b, ApprovalRequest)]
     questions = [b.id for b in pending if not isinstance(b, ApprovalRequest)]
     return {"pending_approval": "".join(approvals[:1]), "pending_question": "".join(questions[:1])}

@@ -9,6 +9,7 @@ from shipmate.tools.tool import NeedsAnswer, ToolContext, ToolError, never_ask, 
 @tool(
     provider="ask",
     judge=never_ask,
+    effect=False,
     repeatable=True,
     example='{"question": "Which database shall I use?", "options": ["SQLite", "PostgreSQL"]}',
 )

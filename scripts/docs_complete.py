@@ -1,4 +1,4 @@
-"""Checks that the documentation names every tool, event, endpoint, setting and command.
+"""Checks that the documentation names every tool, event, endpoint and setting.
 
 The names come from the code's own tables, so that nothing can be added without its words.
 """
@@ -8,9 +8,13 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
+
+from msgspec import inspect
 
 from shipmate import protocol, tools
+from shipmate.config.settings import Settings
+from shipmate.handlers.table import ENDPOINTS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -26,9 +30,38 @@ def event_types() -> Iterator[str]:
         yield f"`{event.__struct_config__.tag}`"
 
 
+def endpoints() -> Iterator[str]:
+    for endpoint in ENDPOINTS:
+        yield f"`{endpoint.method} {endpoint.path}`"
+
+
+def structs(kind: inspect.Type) -> Iterator[type[Any]]:
+    """The sections that stand under a setting, whatever they are packed into."""
+    match kind:
+        case inspect.StructType():
+            yield kind.cls
+        case inspect.DictType(value_type=inner) | inspect.VarTupleType(item_type=inner):
+            yield from structs(inner)
+        case inspect.UnionType(types=types):
+            for one in types:
+                yield from structs(one)
+        case _:
+            return
+
+
+def settings(section: type[Any] = Settings) -> Iterator[str]:
+    info = inspect.type_info(section)
+    for field in info.fields if isinstance(info, inspect.StructType) else ():
+        yield f"`{field.encode_name}`"
+        for inner in structs(field.type):
+            yield from settings(inner)
+
+
 SOURCES: dict[str, Callable[[], Iterator[str]]] = {
     "tools.md": tool_names,
     "protocol.md": event_types,
+    "api.md": endpoints,
+    "configuration.md": settings,
 }
 """Page of the documentation to what it has to contain."""
 
@@ -37,7 +70,7 @@ def missing() -> Iterator[str]:
     for page, names in SOURCES.items():
         file = DOCS / page
         text = file.read_text("utf-8") if file.is_file() else ""
-        wanted = list(names())
+        wanted = list(dict.fromkeys(names()))
         if not wanted:
             yield f"docs/{page}: the code names nothing that belongs there"
         yield from (f"docs/{page}: {name} is missing" for name in wanted if name not in text)

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -112,8 +113,7 @@ async def test_a_round_reads_and_answers(tmp_path: Path) -> None:
         assert done(events) == Done(session=session, finished=True)
         kinds = [type(b).__name__ for b in await play.store.history(session)]
         assert kinds == ["User", "Message", "ToolCall", "ToolResult", "Message"]
-        text = "".join(e.text for e in events if isinstance(e, Delta))
-        assert text == "It says one."
+        assert [m.text for m in await play.blocks(session, Message)] == ["", "It says one."]
         row = await play.row(session)
         assert (row.status, row.title) == ("idle", "What does a.txt say?")
         assert row.context_usage
@@ -492,3 +492,20 @@ async def test_a_reader_that_returns_gets_each_change_once(tmp_path: Path) -> No
             (e.seq, e.__struct_config__.tag) for e in replayed
         ]
         assert [decode_block(k.json) for k in changed] == replayed
+
+
+async def test_a_database_that_is_locked_fails_the_round_and_nothing_else(tmp_path: Path) -> None:
+    async def lock(_messages: object, _tools: object) -> Reply:
+        other.execute("BEGIN IMMEDIATE")
+        return say("Lost?")
+
+    async with stage(tmp_path, [lock, say("Here.")], tools=TOOLS) as play:
+        await play.store.execute(lambda db: db.execute("PRAGMA busy_timeout=20"))
+        other = sqlite3.connect(play.store.path, isolation_level=None)
+        session = await play.create()
+        failed = done(await play.say(session, "go"))
+        assert (failed.reason, "locked" in failed.error) == ("error", True)
+        other.execute("ROLLBACK")
+        other.close()
+        assert done(await play.say(session, "again")).finished
+        assert (await play.row(session)).status == "idle"

@@ -1,6 +1,7 @@
 """The life of a session: what a person does to it, and the rounds that follow from it."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
@@ -39,6 +40,8 @@ from shipmate.session.rounds import (
     waiting_fields,
 )
 from shipmate.session.titles import ask_title, provisional
+
+log = logging.getLogger(__name__)
 
 CHANGEABLE = frozenset({"title", "archived", "bypass_approval", "provider", "agent"})
 
@@ -245,8 +248,8 @@ class Executor:
         try:
             if title and (await self.store.session(row.id)).title == row.title:
                 await self.door.record(row.id, row={"title": title, "add_tokens": used})
-        except NotFoundError:
-            return
+        except ShipmateError as error:  # deleted, or nothing can be kept: the title stays
+            log.info("the title of session %s was not kept: %s", row.id, error)
 
 
 def _undecided(kept: AnyBlock, kind: type[Pending]) -> Any:

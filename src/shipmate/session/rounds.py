@@ -40,6 +40,10 @@ class Rounds:
             await self._run(session, again)
         except NotFoundError:
             log.info("session %s was deleted while its round ran", session)
+        except ShipmateError as error:  # nothing can be read or kept: at least it is shown
+            log.warning("the round of session %s could not be kept: %s", session, error)
+            failed = Done(session=session, finished=False, reason="error", error=str(error))
+            self.door.tell(failed)
         finally:
             self.door.speeches.pop(session, None)
 

@@ -111,8 +111,16 @@ def read_now(work: Workspace, path: str, limit: int | None = None) -> FileRead:
 
 
 def note_seen(guard: ReadGuard, real: Path, content: bytes) -> None:
-    """Remember the whole content the model saw or wrote; `write_file` compares with it."""
-    guard.seen[real] = sha256(content)
+    """Remember the whole content the model saw or wrote; `write_file` compares with it.
+    A change lets the file be read again in this round (readings 3)."""
+    note_stamp(guard, real, sha256(content))
+
+
+def note_stamp(guard: ReadGuard, real: Path, stamp: str) -> None:
+    """`note_seen` for what is too large to hash: any text that changes with the content."""
+    if guard.seen.get(real) != stamp:
+        guard.reads.pop(real, None)
+        guard.seen[real] = stamp
 
 
 def sha256(content: bytes) -> str:

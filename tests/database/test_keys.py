@@ -1,15 +1,24 @@
 """Keys: what is kept, for how long, and what is never kept."""
 
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
 import pytest
 
 from shipmate.database import keys as module
 from shipmate.database.keys import Keys
+from shipmate.database.sqlite import SqliteStore
 from shipmate.errors import NotFoundError, ShipmateError
-from tests.handlers.house import OneConnection
 
 
-async def test_sign_ins_and_tokens_survive_a_restart() -> None:
-    writer = OneConnection()
+@pytest.fixture
+async def writer(tmp_path: Path) -> AsyncGenerator[SqliteStore]:
+    store = await SqliteStore.open(tmp_path / "sessions.db")
+    yield store
+    await store.close()
+
+
+async def test_sign_ins_and_tokens_survive_a_restart(writer: SqliteStore) -> None:
     keys = await Keys.open(writer)
     made = await keys.exchange(keys.invite())
     assert made is not None
@@ -22,8 +31,9 @@ async def test_sign_ins_and_tokens_survive_a_restart() -> None:
     assert (found.name, found.scopes) == ("ci", ("read", "approve"))
 
 
-async def test_a_sign_in_ends_after_thirty_days(monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = OneConnection()
+async def test_a_sign_in_ends_after_thirty_days(
+    writer: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keys = await Keys.open(writer)
     made = await keys.exchange(keys.invite())
     assert made is not None
@@ -33,23 +43,22 @@ async def test_a_sign_in_ends_after_thirty_days(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "_now", lambda: now + module.SIGN_IN_MS + 1)
     assert not keys.signed_in(made.cookie, made.header)
     await Keys.open(writer)
-    assert writer.db.execute("SELECT count(*) FROM sign_ins").fetchone() == (0,)
+    count = "SELECT count(*) FROM sign_ins"
+    assert await writer.execute(lambda db: db.execute(count).fetchone()) == (0,)
 
 
-async def test_no_secret_is_on_disk() -> None:
-    writer = OneConnection()
+async def test_no_secret_is_on_disk(writer: SqliteStore) -> None:
     keys = await Keys.open(writer)
     invitation = keys.invite()
     made = await keys.exchange(invitation)
     assert made is not None
     _, secret = await keys.create_token("ci", ["read"])
-    dump = "\n".join(writer.db.iterdump())
+    dump = await writer.execute(lambda db: "\n".join(db.iterdump()))
     for value in (invitation, made.cookie, made.header, secret):
         assert value not in dump
 
 
-async def test_a_revoked_token_is_refused_at_once_and_after_a_restart() -> None:
-    writer = OneConnection()
+async def test_a_revoked_token_is_refused_at_once_and_after_a_restart(writer: SqliteStore) -> None:
     keys = await Keys.open(writer)
     token, secret = await keys.create_token("ci", ["read"])
     await keys.revoke(token.id)
@@ -59,8 +68,7 @@ async def test_a_revoked_token_is_refused_at_once_and_after_a_restart() -> None:
         await keys.revoke(token.id)
 
 
-async def test_the_last_use_of_a_token_is_kept() -> None:
-    writer = OneConnection()
+async def test_the_last_use_of_a_token_is_kept(writer: SqliteStore) -> None:
     keys = await Keys.open(writer)
     _, secret = await keys.create_token("ci", ["read"])
     assert keys.tokens()[0].used_at == 0
@@ -69,7 +77,9 @@ async def test_the_last_use_of_a_token_is_kept() -> None:
 
 
 @pytest.mark.parametrize(("name", "scopes"), [("", ["read"]), ("x", []), ("x", ["root"])])
-async def test_a_token_without_name_or_known_scope_is_refused(name: str, scopes: list[str]) -> None:
-    keys = await Keys.open(OneConnection())
+async def test_a_token_without_name_or_known_scope_is_refused(
+    writer: SqliteStore, name: str, scopes: list[str]
+) -> None:
+    keys = await Keys.open(writer)
     with pytest.raises(ShipmateError):
         await keys.create_token(name, scopes)

@@ -1,5 +1,6 @@
 """A client that calls the ASGI application in process, byte for byte as a server would."""
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,8 +52,12 @@ async def ask(
     }
     answer = Answered()
 
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
     async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
+        if messages:
+            return messages.pop()
+        return await asyncio.get_running_loop().create_future()
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -1,48 +1,97 @@
-"""A house for tests: real keys on a real database."""
+"""A house for tests: a real store, a real executor, the whole gate; only the model is scripted."""
 
-import sqlite3
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
 
+from shipmate.agent.profile import ASSISTANT, Agent
+from shipmate.config import Config
 from shipmate.database.keys import Keys
+from shipmate.database.sqlite import SqliteStore
+from shipmate.errors import NotFoundError
 from shipmate.handlers.gate import Gate
 from shipmate.handlers.house import House
 from shipmate.handlers.place import Place
 from shipmate.handlers.table import ENDPOINTS
+from shipmate.llm.model import Model
+from shipmate.llm.scripted import ScriptedModel, Step
+from shipmate.protocol import SessionRow
+from shipmate.session.executor import Executor
+from shipmate.tools.ask import ask_user
+from shipmate.tools.tool import ToolContext, Workspace, tool
+from tests.handlers.client import Answered, ask
 
-T = TypeVar("T")
 
-
-class OneConnection:
-    """A database in memory, with the tables of the first migration."""
-
-    def __init__(self) -> None:
-        self.db = sqlite3.connect(":memory:")
-        self.db.execute(
-            "CREATE TABLE api_tokens (id TEXT PRIMARY KEY, name TEXT, hash TEXT UNIQUE,"
-            " scopes TEXT, created_at INTEGER, used_at INTEGER)"
-        )
-        self.db.execute(
-            "CREATE TABLE sign_ins (id TEXT PRIMARY KEY, cookie_hash TEXT UNIQUE,"
-            " header_hash TEXT, created_at INTEGER, expires_at INTEGER)"
-        )
-
-    async def execute(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self.db:
-            return work(self.db)
+@tool(provider="read_write")
+async def note(ctx: ToolContext, text: str) -> str:
+    """Write a note into the project."""
+    with (ctx.root / "note.txt").open("a") as file:
+        file.write(text)
+    return "written"
 
 
 @dataclass
-class Sessionless:
-    """The gate with everything but sessions behind it."""
+class Whole:
+    """The gate with everything behind it."""
 
     gate: Gate
     keys: Keys
-    writer: OneConnection
+    executor: Executor
+    model: ScriptedModel
+    project: Path
+    secret: str
+    """A bearer token with every scope."""
+
+    async def call(
+        self, method: str, target: str, body: bytes = b"", *, secret: str = ""
+    ) -> Answered:
+        """An authorized call."""
+        headers = [("authorization", f"Bearer {secret or self.secret}")]
+        if body:
+            headers.append(("content-type", "application/json"))
+        return await ask(self.gate, method, target, headers=headers, body=body)
 
 
-async def sessionless() -> Sessionless:
-    writer = OneConnection()
-    keys = await Keys.open(writer)
-    return Sessionless(Gate(House(keys, Place.at(8765)), ENDPOINTS), keys, writer)
+@asynccontextmanager
+async def whole(
+    folder: Path, steps: Iterable[Step] = (), *, pause: float = 0
+) -> AsyncGenerator[Whole]:
+    project = folder / "demo"
+    project.mkdir(exist_ok=True)
+    config = Config.load(folder)
+    config.set("projects.demo", {"path": str(project)})
+    store = await SqliteStore.open(folder / "sessions.db")
+    keys = await Keys.open(store)
+    model = ScriptedModel(steps, pause=pause)
+
+    def find_model(name: str) -> Model:
+        if name != "scripted/demo":
+            raise NotFoundError(f"There is no model {name!r}.")
+        return model
+
+    async def assemble(row: SessionRow) -> Agent:
+        tools = {one.name: one for one in (note, ask_user)}
+        work = Workspace(project, row.id)
+        return Agent(ASSISTANT, find_model(row.provider), "You help.", tools, work, titles=False)
+
+    async with asyncio.TaskGroup() as tasks:
+        executor = Executor(store, tasks, assemble)
+        await executor.recover()
+        house = House(
+            keys=keys,
+            place=Place.at(8765),
+            executor=executor,
+            config=config,
+            epoch=store.epoch,
+            profiles=lambda: {"assistant": ASSISTANT},
+            find_model=find_model,
+        )
+        gate = Gate(house, ENDPOINTS)
+        _, secret = await keys.create_token("tests", ["admin"])
+        try:
+            yield Whole(gate, keys, executor, model, project, secret)
+        finally:
+            await executor.close()
+    await store.close()

@@ -1,6 +1,8 @@
 """SEC-06: another site, another host or half a credential never gets in, on any route."""
 
 import re
+from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +10,14 @@ from shipmate.handlers.place import Place
 from shipmate.handlers.route import Endpoint
 from shipmate.handlers.table import ENDPOINTS
 from tests.handlers.client import HOST, Answered, ask
-from tests.handlers.house import Sessionless, sessionless
+from tests.handlers.house import Whole, whole
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncGenerator[Whole]:
+    async with whole(tmp_path) as house:
+        yield house
+
 
 JSON = ("content-type", "application/json")
 GUARDED = [one for one in ENDPOINTS if one.scope != "public"]
@@ -22,7 +31,7 @@ def name(one: Endpoint) -> str:
     return f"{one.method} {one.path}"
 
 
-async def signed_in(house: Sessionless) -> tuple[str, str]:
+async def signed_in(house: Whole) -> tuple[str, str]:
     """The cookie pair and the header token of a fresh sign-in."""
     body = b'{"token": "%s"}' % house.keys.invite().encode()
     answer = await ask(house.gate, "POST", "/api/auth/exchange", headers=[JSON], body=body)
@@ -30,15 +39,14 @@ async def signed_in(house: Sessionless) -> tuple[str, str]:
     return answer.headers["set-cookie"].partition(";")[0], answer.json["token"]
 
 
-async def attempt(house: Sessionless, one: Endpoint, *extra: tuple[str, str]) -> Answered:
+async def attempt(house: Whole, one: Endpoint, *extra: tuple[str, str]) -> Answered:
     body = b"{}" if one.method != "GET" else b""
     headers = [*extra, *([JSON] if body and not any(n == "content-type" for n, _ in extra) else [])]
     return await ask(house.gate, one.method, target(one), headers=headers, body=body)
 
 
 @pytest.mark.parametrize("one", GUARDED, ids=name)
-async def test_no_route_answers_without_both_halves_or_a_token(one: Endpoint) -> None:
-    house = await sessionless()
+async def test_no_route_answers_without_both_halves_or_a_token(house: Whole, one: Endpoint) -> None:
     cookie, header = await signed_in(house)
     other_cookie, other_header = await signed_in(house)
     half = [
@@ -60,8 +68,7 @@ async def test_no_route_answers_without_both_halves_or_a_token(one: Endpoint) ->
 
 
 @pytest.mark.parametrize("one", ENDPOINTS, ids=name)
-async def test_no_route_answers_to_another_host_or_origin(one: Endpoint) -> None:
-    house = await sessionless()
+async def test_no_route_answers_to_another_host_or_origin(house: Whole, one: Endpoint) -> None:
     cookie, header = await signed_in(house)
     good = [("cookie", cookie), ("x-shipmate-token", header)]
     for host in ("evil.test:8765", "127.0.0.1", "127.0.0.1:8766", "127.0.0.1:8765.evil.test", ""):
@@ -73,8 +80,7 @@ async def test_no_route_answers_to_another_host_or_origin(one: Endpoint) -> None
 
 
 @pytest.mark.parametrize("one", [e for e in ENDPOINTS if e.method != "GET"], ids=name)
-async def test_only_json_of_a_bounded_size_is_read(one: Endpoint) -> None:
-    house = await sessionless()
+async def test_only_json_of_a_bounded_size_is_read(house: Whole, one: Endpoint) -> None:
     cookie, header = await signed_in(house)
     good = [("cookie", cookie), ("x-shipmate-token", header), ("origin", f"http://{HOST}")]
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "json"):
@@ -90,8 +96,7 @@ async def test_only_json_of_a_bounded_size_is_read(one: Endpoint) -> None:
 
 
 @pytest.mark.parametrize("one", ENDPOINTS, ids=name)
-async def test_a_preflight_gets_no_permission(one: Endpoint) -> None:
-    house = await sessionless()
+async def test_a_preflight_gets_no_permission(house: Whole, one: Endpoint) -> None:
     asks = [("origin", f"http://{HOST}"), ("access-control-request-method", "POST")]
     answer = await ask(house.gate, "OPTIONS", target(one), headers=asks)
     assert answer.status == 405
@@ -99,8 +104,7 @@ async def test_a_preflight_gets_no_permission(one: Endpoint) -> None:
 
 
 @pytest.mark.parametrize("scope", ["read", "run", "approve", "admin"])
-async def test_a_token_opens_only_what_its_scopes_name(scope: str) -> None:
-    house = await sessionless()
+async def test_a_token_opens_only_what_its_scopes_name(house: Whole, scope: str) -> None:
     _, secret = await house.keys.create_token("ci", [scope])
     for one in GUARDED:
         answer = await attempt(
@@ -112,8 +116,7 @@ async def test_a_token_opens_only_what_its_scopes_name(scope: str) -> None:
         assert await_same in (415, "scope"), (name(one), answer)
 
 
-async def test_every_answer_carries_the_security_headers() -> None:
-    house = await sessionless()
+async def test_every_answer_carries_the_security_headers(house: Whole) -> None:
     answers = [
         await ask(house.gate, "GET", "/api/auth/me"),
         await ask(house.gate, "GET", "/nothing-here"),
@@ -130,8 +133,7 @@ async def test_every_answer_carries_the_security_headers() -> None:
         assert set(answer.json) == {"code", "detail"}
 
 
-async def test_a_sign_in_link_works_once() -> None:
-    house = await sessionless()
+async def test_a_sign_in_link_works_once(house: Whole) -> None:
     body = b'{"token": "%s"}' % house.keys.invite().encode()
     exchange = "/api/auth/exchange"
     first = await ask(house.gate, "POST", exchange, headers=[JSON], body=body)
@@ -144,8 +146,7 @@ async def test_a_sign_in_link_works_once() -> None:
     assert "Max-Age=2592000" in cookie
 
 
-async def test_signing_out_ends_the_sign_in() -> None:
-    house = await sessionless()
+async def test_signing_out_ends_the_sign_in(house: Whole) -> None:
     cookie, header = await signed_in(house)
     good = [("cookie", cookie), ("x-shipmate-token", header)]
     assert (await ask(house.gate, "GET", "/api/auth/me", headers=good)).json["name"] == "user"
@@ -153,8 +154,7 @@ async def test_signing_out_ends_the_sign_in() -> None:
     assert (await ask(house.gate, "GET", "/api/auth/me", headers=good)).status == 401
 
 
-async def test_a_wrong_body_is_answered_with_the_field_and_its_place() -> None:
-    house = await sessionless()
+async def test_a_wrong_body_is_answered_with_the_field_and_its_place(house: Whole) -> None:
     path = "/api/auth/exchange"
     wrong = {
         b'{"token": 3}': (422, "$.token"),
@@ -170,8 +170,7 @@ async def test_a_wrong_body_is_answered_with_the_field_and_its_place() -> None:
         assert word in answer.json["detail"]
 
 
-async def test_a_wrong_query_is_answered_with_the_field() -> None:
-    house = await sessionless()
+async def test_a_wrong_query_is_answered_with_the_field(house: Whole) -> None:
     _, secret = await house.keys.create_token("ci", ["read"])
     bearer = [("authorization", f"Bearer {secret}")]
     answer = await ask(house.gate, "GET", "/api/auth/me?colour=red", headers=bearer)
@@ -179,8 +178,7 @@ async def test_a_wrong_query_is_answered_with_the_field() -> None:
     assert "colour" in answer.json["detail"]
 
 
-async def test_a_server_that_ends_takes_nothing_new() -> None:
-    house = await sessionless()
+async def test_a_server_that_ends_takes_nothing_new(house: Whole) -> None:
     house.gate.house.closing.set()
     answer = await ask(house.gate, "GET", "/api/auth/me")
     assert (answer.status, answer.json["code"]) == (503, "closing")

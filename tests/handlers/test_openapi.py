@@ -1,14 +1,14 @@
 """The document describes every route, and the events."""
 
 import re
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from shipmate.handlers.openapi import describe
 from shipmate.handlers.table import ENDPOINTS
-from tests.handlers.client import ask
-from tests.handlers.house import sessionless
+from tests.handlers.house import whole
 
 DOCUMENT: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(describe(ENDPOINTS)))
 SCHEMAS = DOCUMENT["components"]["schemas"]
@@ -55,9 +55,7 @@ def test_what_an_answer_always_holds_is_required() -> None:
     assert "token" not in SCHEMAS["TokenRow"]["required"]
 
 
-async def test_it_is_served() -> None:
-    house = await sessionless()
-    _, secret = await house.keys.create_token("ci", ["read"])
-    headers = [("authorization", f"Bearer {secret}")]
-    answer = await ask(house.gate, "GET", "/api/openapi.json", headers=headers)
+async def test_it_is_served(tmp_path: Path) -> None:
+    async with whole(tmp_path) as house:
+        answer = await house.call("GET", "/api/openapi.json")
     assert answer.json == DOCUMENT

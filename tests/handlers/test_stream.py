@@ -2,35 +2,33 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from shipmate.handlers.stream import BUFFER, EventStream, Frames, wire
+from shipmate.handlers.stream import BUFFER, EventStream, Frames, place_in, wire
+from shipmate.protocol import SessionRow
+from shipmate.session.hub import Frame
 from tests.handlers.live import serving
 
 
-@dataclass
-class Piece:
-    type: str
-    data: bytes
-    seq: int | None = None
+def piece(data: bytes = b"{}") -> Frame:
+    return Frame("retry", "s1", data)
 
 
 class Source:
     """Frames from a queue; tells when its generator was closed."""
 
     def __init__(self) -> None:
-        self.frames: asyncio.Queue[Piece | None] = asyncio.Queue()
+        self.frames: asyncio.Queue[Frame | None] = asyncio.Queue()
         self.closed = asyncio.Event()
         self.given = 0
 
-    async def __call__(self) -> AsyncGenerator[tuple[str, Piece]]:
+    async def __call__(self) -> AsyncGenerator[list[Frame]]:
         try:
-            while (piece := await self.frames.get()) is not None:
+            while (item := await self.frames.get()) is not None:
                 self.given += 1
-                yield "e1", piece
+                yield [item]
         finally:
             await asyncio.sleep(0)  # closing may take a turn of the loop
             self.closed.set()
@@ -66,22 +64,49 @@ async def never() -> Message:
 def respond(
     source: Frames, sent: Sent, receive: Receive = never, **options: float
 ) -> asyncio.Task[None]:
-    stream = EventStream(source, asyncio.Event(), **options)
+    stream = EventStream("e1", source, asyncio.Event(), **options)
     return asyncio.ensure_future(stream({}, receive, sent))
 
 
 def test_a_frame_on_the_wire_has_its_id_only_when_it_is_kept() -> None:
-    assert wire("e1", Piece("user", b"{}", 7)) == b"id: e1-7\nevent: user\ndata: {}\n\n"
-    assert wire("e1", Piece("delta", b"{}")) == b"event: delta\ndata: {}\n\n"
+    kept = Frame("user", "s1", b"{}", 7)
+    assert wire("e1", kept) == b"id: e1.s1-7\nevent: user\ndata: {}\n\n"
+    assert wire("e1", piece()) == b"event: retry\ndata: {}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("last_event_id", "after", "place"),
+    [
+        ("", None, 0),
+        ("", 5, 5),
+        ("", 10, 10),
+        ("", 11, 0),
+        ("e1.s1-5", None, 5),
+        ("e1.s1-5", 9, 5),
+        ("e1.s1-11", None, 0),
+        ("e1.s2-5", None, 0),
+        ("e0.s1-5", None, 0),
+        ("e1.s1--5", None, 0),
+        ("e1.s1-٣", None, 0),
+        ("e1.s1-" + "9" * 5000, None, 0),
+        ("5", None, 0),
+        ("garbage", 5, 0),
+    ],
+)
+def test_a_reader_resumes_only_from_a_place_of_this_session(
+    last_event_id: str, after: int | None, place: int
+) -> None:
+    row = SessionRow(id="s1", agent="", provider="", project="", last_seq=10)
+    assert place_in("e1", row, last_event_id, after) == place
 
 
 async def test_what_waits_is_sent_in_one_piece() -> None:
     source, sent = Source(), Sent()
     for _ in range(50):
-        source.frames.put_nowait(Piece("delta", b"{}"))
+        source.frames.put_nowait(piece())
     source.frames.put_nowait(None)
     await respond(source(), sent)
-    assert sent.bodies == [b"event: delta\ndata: {}\n\n" * 50, b""]
+    assert sent.bodies == [b"event: retry\ndata: {}\n\n" * 50, b""]
     assert sent.ended
     assert source.closed.is_set()
 
@@ -98,16 +123,16 @@ async def test_silence_is_broken_by_an_event() -> None:
 async def test_a_slow_reader_holds_a_bounded_amount() -> None:
     source, sent = Source(), Sent()
     task = respond(source(), sent)
-    source.frames.put_nowait(Piece("delta", b"{}"))
+    source.frames.put_nowait(piece())
     await sent.more()
     sent.flow.clear()
     for _ in range(1000):
-        source.frames.put_nowait(Piece("delta", b"x" * 1000))
+        source.frames.put_nowait(piece(b"x" * 1000))
     while source.given < BUFFER // 1100:
         await asyncio.sleep(0)
     for _ in range(100):
         await asyncio.sleep(0)
-    assert source.given < 2 * BUFFER // 1000
+    assert source.given < 2 * BUFFER // 1000 + 10  # what is being sent, and what waits
     source.frames.put_nowait(None)
     sent.flow.set()
     await task
@@ -123,18 +148,18 @@ async def test_a_disconnect_while_sending_waits_closes_the_source() -> None:
         return {"type": "http.disconnect"}
 
     task = respond(source(), sent, receive)
-    source.frames.put_nowait(Piece("delta", b"{}"))
+    source.frames.put_nowait(piece())
     await sent.more()
     sent.flow.clear()
-    source.frames.put_nowait(Piece("delta", b"{}"))
+    source.frames.put_nowait(piece())
     gone.set()
     await task
     assert source.closed.is_set()
 
 
 async def test_a_source_that_fails_ends_the_answer(caplog: pytest.LogCaptureFixture) -> None:
-    async def broken() -> AsyncGenerator[tuple[str, Piece]]:
-        yield "e1", Piece("user", b"{}", 1)
+    async def broken() -> AsyncGenerator[list[Frame]]:
+        yield [piece()]
         raise OSError("disk")
 
     sent = Sent()
@@ -147,7 +172,7 @@ async def test_a_client_of_a_real_server_that_stops_reading_and_leaves_frees_the
     source = Source()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await EventStream(source(), asyncio.Event())(scope, receive, send)
+        await EventStream("e1", source(), asyncio.Event())(scope, receive, send)
 
     async with serving(app) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
@@ -156,7 +181,7 @@ async def test_a_client_of_a_real_server_that_stops_reading_and_leaves_frees_the
         assert b"x-accel-buffering: no" in head
         assert b"cache-control: no-store" in head
         for _ in range(20_000):
-            source.frames.put_nowait(Piece("delta", b"x" * 1000))
+            source.frames.put_nowait(piece(b"x" * 1000))
         while source.given < 1000:
             await asyncio.sleep(0)
         writer.transport.abort()
@@ -167,8 +192,8 @@ async def test_a_client_of_a_real_server_that_stops_reading_and_leaves_frees_the
 
 async def test_a_server_that_ends_ends_its_streams() -> None:
     source, sent, closing = Source(), Sent(), asyncio.Event()
-    task = asyncio.ensure_future(EventStream(source(), closing)({}, never, sent))
-    source.frames.put_nowait(Piece("delta", b"{}"))
+    task = asyncio.ensure_future(EventStream("e1", source(), closing)({}, never, sent))
+    source.frames.put_nowait(piece())
     await sent.more()
     closing.set()
     await task

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.safety.path_cases import CASES, Place
 
 from shipmate.safety.paths import Op, PathDecision, decide_path
 from shipmate.safety.paths_places import danger_of, secret_of
+from tests.safety.path_cases import CASES, Place
 
 OPS: dict[str, Op] = {
     "read_files": "read",

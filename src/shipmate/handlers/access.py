@@ -40,8 +40,7 @@ def check_scope(caller: Caller, scope: Scope) -> None:
             " with `shipmate token link`. Programs send `Authorization: Bearer <token>`.",
             {"WWW-Authenticate": "Bearer"},
         )
-    if not caller.may(scope):
-        raise HttpError(403, "scope", f"The token {caller.name!r} lacks the scope {scope!r}.")
+    caller.must(scope)
 
 
 def cookies_named(name: str, headers: Sequence[str]) -> list[str]:

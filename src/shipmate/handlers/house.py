@@ -1,15 +1,54 @@
 """What handlers reach down to. Made once, by the composition root."""
 
 import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
 
+import msgspec
+
+from shipmate.agent.profile import Profile
 from shipmate.database.keys import Keys
+from shipmate.handlers.files import Pages
 from shipmate.handlers.place import Place
+from shipmate.llm.model import Model
+from shipmate.session.executor import Executor
+from shipmate.session.projects import ProjectSettings
+
+
+class Settings(Protocol):
+    """What of the settings is shown here."""
+
+    @property
+    def interface(self) -> msgspec.Struct: ...
+    @property
+    def projects(self) -> Mapping[str, ProjectSettings]: ...
+
+
+class Configuration(Protocol):
+    """The configuration, and the only way to change it. What does not fit is a `ConfigError`."""
+
+    @property
+    def settings(self) -> Settings: ...
+    def set(self, path: str | Sequence[str], value: Any) -> object: ...
+    def add_project(self, path: str | Path, name: str = "") -> str: ...
+    def remove_project(self, project: str) -> None: ...
 
 
 @dataclass(slots=True)
 class House:
     keys: Keys
     place: Place
+    executor: Executor
+    config: Configuration
+    epoch: str
+    """Of the store's numbering."""
+    profiles: Callable[[], Mapping[str, Profile]]
+    find_model: Callable[[str], Model]
+    """The model named `provider/model`; the error says what there is."""
+    pages: Pages = field(default_factory=Pages)
+    begun: dict[str, str] = field(default_factory=dict[str, str])
+    """Sessions made lately, by the `client_id` of their first message."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server ends: streams end, new requests get 503."""

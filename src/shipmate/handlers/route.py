@@ -17,6 +17,7 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp
 
+from shipmate.handlers.errors import HttpError
 from shipmate.handlers.house import House
 
 Scope: TypeAlias = Literal["public", "read", "run", "approve", "admin"]
@@ -53,6 +54,10 @@ class Caller:
             or "admin" in self.scopes
             or (scope == "read" and bool(self.scopes))
         )
+
+    def must(self, scope: Scope) -> None:
+        if not self.may(scope):
+            raise HttpError(403, "scope", f"The token {self.name!r} lacks the scope {scope!r}.")
 
 
 NOBODY = Caller("", frozenset())

@@ -7,10 +7,13 @@ a slow reader), when the server ends.
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncGenerator
-from typing import Protocol
 
 from starlette.types import Receive, Scope, Send
+
+from shipmate.protocol import SessionRow
+from shipmate.session.hub import Frame, joined
 
 log = logging.getLogger(__name__)
 
@@ -26,43 +29,56 @@ HEADERS = [
 ]
 
 
-class Frame(Protocol):
-    """One event as it goes on the wire."""
-
-    @property
-    def data(self) -> bytes:
-        """JSON, without line ends."""
-        ...
-
-    @property
-    def type(self) -> str: ...
-
-    @property
-    def seq(self) -> int | None:
-        """Only on kept blocks."""
-        ...
+Frames = AsyncGenerator[list[Frame]]
+"""Batches of frames; a generator, so that it can be closed."""
 
 
-Frames = AsyncGenerator[tuple[str, Frame]]
-"""Epoch and frame; a generator, so that it can be closed."""
+def numbering(epoch: str, session: str) -> str:
+    """The epoch as clients see it. It names the session, so that an id of another session
+    is not taken for a place in this one (FM021)."""
+    return f"{epoch}.{session}"
 
 
-def wire(epoch: str, frame: Frame) -> bytes:
-    """`id: <epoch>-<seq>`, `event:`, `data:` and an empty line."""
-    head = b"" if frame.seq is None else b"id: %s-%d\n" % (epoch.encode(), frame.seq)
-    return b"%sevent: %s\ndata: %s\n\n" % (head, frame.type.encode(), frame.data)
+def wire(epoch: str, item: Frame) -> bytes:
+    """`id: <epoch>-<seq>` on what is kept, `event:`, `data:` and an empty line."""
+    kind = item.type.encode()
+    if item.seq is None:
+        return b"event: %s\ndata: %s\n\n" % (kind, item.data)
+    head = numbering(epoch, item.session).encode()
+    return b"id: %s-%d\nevent: %s\ndata: %s\n\n" % (head, item.seq, kind, item.data)
+
+
+def place_in(epoch: str, row: SessionRow, last_event_id: str, after: int | None) -> int:
+    """The `seq` a client resumes from. `Last-Event-ID` wins, as a reader that reconnects by
+    itself repeats its first `after`. What is not of this numbering, or of the future, is no
+    place: then everything is replayed."""
+    head, _, seq = last_event_id.rpartition("-")
+    if last_event_id:
+        known = head == numbering(epoch, row.id) and re.fullmatch(r"[0-9]{1,18}", seq)
+        place = int(seq) if known else 0
+    else:
+        place = after or 0
+    return place if place <= row.last_seq else 0
 
 
 class EventStream:
     """The response. `closing` ends it from outside."""
 
     def __init__(
-        self, frames: Frames, closing: asyncio.Event, *, keep_alive: float = KEEP_ALIVE_S
+        self,
+        epoch: str,
+        frames: Frames,
+        closing: asyncio.Event,
+        *,
+        keep_alive: float = KEEP_ALIVE_S,
     ) -> None:
+        self._epoch = epoch
         self._frames = frames
         self._closing = closing
         self._keep_alive = keep_alive
-        self._waiting = bytearray()
+        self._waiting: list[Frame] = []
+        self._bytes = 0
+        self._silent = False
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._ended = False
@@ -84,16 +100,19 @@ class EventStream:
                 task.cancel()
             await asyncio.gather(reading, *ends, return_exceptions=True)
             await self._frames.aclose()
-        if writing.cancelled() and self._closing.is_set():
+        if not writing.cancelled():
+            writing.result()
+        elif self._closing.is_set():
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _read(self) -> None:
         """Fill what waits to be sent. While `send` waits, what arrives is joined."""
         try:
-            async for epoch, frame in self._frames:
-                self._waiting += wire(epoch, frame)
+            async for batch in self._frames:
+                self._waiting += batch
+                self._bytes += sum(len(item.data) for item in batch)
                 self._wake.set()
-                if len(self._waiting) > BUFFER:
+                if self._bytes > BUFFER:
                     self._room.clear()
                     await self._room.wait()
         except Exception:
@@ -104,23 +123,29 @@ class EventStream:
 
     async def _write(self, send: Send) -> None:
         loop = asyncio.get_running_loop()
-        tick = loop.call_later(self._keep_alive, self._say_something)
+        tick = loop.call_later(self._keep_alive, self._break_silence)
         try:
             while not (self._ended and not self._waiting):
                 await self._wake.wait()
                 self._wake.clear()
-                body, self._waiting = bytes(self._waiting), bytearray()
-                self._room.set()
-                if body:
+                if body := self._take():
                     await send({"type": "http.response.body", "body": body, "more_body": True})
                     tick.cancel()
-                    tick = loop.call_later(self._keep_alive, self._say_something)
+                    tick = loop.call_later(self._keep_alive, self._break_silence)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             tick.cancel()
 
-    def _say_something(self) -> None:
-        self._waiting += KEEP_ALIVE
+    def _take(self) -> bytes:
+        """What waits, as one piece; the pieces of a text in it as one event."""
+        frames, self._waiting, self._bytes = self._waiting, [], 0
+        self._room.set()
+        silent, self._silent = self._silent, False
+        body = b"".join(wire(self._epoch, item) for item in joined(frames))
+        return KEEP_ALIVE if silent and not body else body
+
+    def _break_silence(self) -> None:
+        self._silent = True
         self._wake.set()
 
 

@@ -4,11 +4,11 @@ from types import ModuleType
 
 import msgspec
 
-from shipmate.handlers import auth
+from shipmate.handlers import auth, chat, decisions, page, projects, sessions, settings
 from shipmate.handlers.openapi import describe
 from shipmate.handlers.route import Answer, Call, Endpoint, Nothing, endpoint
 
-NOUNS: tuple[ModuleType, ...] = (auth,)
+NOUNS: tuple[ModuleType, ...] = (auth, chat, decisions, page, projects, sessions, settings)
 
 
 @endpoint("GET", "/api/openapi.json", scope="read", answer=dict)

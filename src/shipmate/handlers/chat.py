@@ -1,0 +1,190 @@
+"""Saying something: the one way in which a round begins."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from shipmate.handlers.errors import HttpError
+from shipmate.handlers.fresh import check_agent, check_model, check_project
+from shipmate.handlers.house import House
+from shipmate.handlers.respond import json_answer
+from shipmate.handlers.route import Answer, Call, Input, endpoint
+from shipmate.handlers.stream import EventStream, Frames, place_in
+from shipmate.protocol import (
+    AnyEvent,
+    Attachment,
+    Done,
+    Pending,
+    Reason,
+    SessionChanged,
+    SessionRow,
+)
+from shipmate.session.hub import Frame, frame
+
+BODY_LIMIT = 16 * 1024 * 1024
+"""Bytes of a message with the texts attached to it."""
+
+
+REMEMBERED = 256
+"""First messages that are recognised when a client sends them again."""
+
+
+class Attached(Input, frozen=True, kw_only=True):
+    kind: Literal["file", "text"] = "text"
+    name: Annotated[str, Meta(max_length=300)]
+    text: str
+
+
+class Chat(Input, frozen=True, kw_only=True):
+    """Without `session` a new one is made. `task` and `message` mean the same."""
+
+    session: str = ""
+    agent: str = "assistant"
+    provider: str = ""
+    """Of a new session: `provider/model`."""
+    project: str = ""
+    """Of a new session: id or name."""
+    bypass_approval: bool = False
+    """Of a new session; needs the scope `approve`."""
+    task: str = ""
+    message: str = ""
+    attachments: tuple[Attached, ...] = ()
+    client_id: Annotated[str, Meta(max_length=100)] = ""
+    """Sent again with the same one, the message is said once."""
+    after: Annotated[int, Meta(ge=0)] | None = None
+    """Of a session that is known: the last `seq` the client has."""
+
+    @property
+    def text(self) -> str:
+        return self.message or self.task
+
+
+class Answered(msgspec.Struct, frozen=True):
+    session: SessionRow
+    finished: bool
+    reason: Reason
+    error: str
+    message: str
+    """The final answer."""
+    pending: list[Pending]
+    """What waits for the user."""
+
+
+@endpoint(
+    "POST",
+    "/api/agent/chat/stream",
+    scope="run",
+    body=Chat,
+    answer=AnyEvent,
+    stream=True,
+    limit=BODY_LIMIT,
+)
+async def chat_stream(call: Call[Chat]) -> Answer:
+    """Begin a session, go on with one, or (with `session` alone) attach to one. The first event
+    is `session` with the whole row; the stream ends with `done`. The round goes on when the
+    client leaves."""
+    house = call.house
+    row = await _session(call)
+    place = await _said(call, row)
+    frames = house.executor.until_done(row.id, place)
+    return EventStream(house.epoch, _row_first(row, frames), house.closing)
+
+
+@endpoint(
+    "POST",
+    "/api/agent/chat",
+    scope="run",
+    body=Chat,
+    answer=Answered,
+    deprecated=True,
+    limit=BODY_LIMIT,
+)
+async def chat(call: Call[Chat]) -> Answer:
+    """The same without streaming: answers when the round is finished or waits for the user.
+    Deprecated: use /api/agent/chat/stream."""
+    house = call.house
+    row = await _session(call)
+    place = await _said(call, row)
+    done = await _until_done(house.executor.until_done(row.id, place))
+    transcript = await house.executor.door.transcript(row.id)
+    said = transcript.last_message
+    answered = Answered(
+        session=await house.executor.store.session(row.id),
+        finished=done.finished,
+        reason=done.reason,
+        error=done.error,
+        message=said.text if said and done.finished else "",
+        pending=transcript.pending(),
+    )
+    return json_answer(answered, headers=DEPRECATED)
+
+
+DEPRECATED = {
+    "Deprecation": "@1764460800",
+    "Link": '</api/agent/chat/stream>; rel="successor-version"',
+}
+"""RFC 9745; deprecated from the first version on."""
+
+
+async def _session(call: Call[Chat]) -> SessionRow:
+    """The session that is meant, or a new one."""
+    asked, house = call.given, call.house
+    if asked.session:
+        return await house.executor.store.session(asked.session)
+    if not asked.text.strip() and not asked.attachments:
+        raise HttpError(422, "invalid", "The body does not fit: `task` is missing or empty.")
+    if known := house.begun.get(asked.client_id):
+        return await house.executor.store.session(known)
+    if asked.bypass_approval:
+        call.caller.must("approve")
+    row = await house.executor.create(
+        agent=check_agent(house, asked.agent),
+        provider=check_model(house, asked.provider),
+        project=check_project(house, asked.project),
+        bypass=asked.bypass_approval,
+    )
+    if asked.client_id:
+        _remember(house, asked.client_id, row.id)
+    return row
+
+
+def _remember(house: House, client_id: str, session: str) -> None:
+    house.begun[client_id] = session
+    if len(house.begun) > REMEMBERED:
+        del house.begun[next(iter(house.begun))]
+
+
+async def _said(call: Call[Chat], row: SessionRow) -> int:
+    """Say what there is to say; the place from which to tell what follows."""
+    asked, house = call.given, call.house
+    last = call.headers.get("last-event-id", "")
+    speaks = bool(asked.text.strip() or asked.attachments)
+    if speaks:
+        attachments = [
+            Attachment(kind=one.kind, name=one.name, text=one.text) for one in asked.attachments
+        ]
+        await house.executor.send(
+            row.id, asked.text, attachments=attachments, client_id=asked.client_id
+        )
+    if speaks and not last and asked.after is None:
+        return row.last_seq
+    return place_in(house.epoch, row, last, asked.after)
+
+
+async def _row_first(row: SessionRow, frames: Frames) -> AsyncGenerator[list[Frame]]:
+    async with aclosing(frames):
+        yield [frame(SessionChanged(session=row.id, row=row))]
+        async for batch in frames:
+            yield batch
+
+
+async def _until_done(frames: Frames) -> Done:
+    async with aclosing(frames):
+        async for batch in frames:
+            for item in batch:
+                if item.type == "done":
+                    return msgspec.json.decode(item.data, type=Done)
+    return Done(finished=False, reason="error", error="The session was deleted.")

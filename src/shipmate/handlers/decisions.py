@@ -1,0 +1,68 @@
+"""What a person decides: approve, deny, answer, stop, resume, dismiss."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from shipmate.handlers.route import Answer, Call, Input, endpoint
+from shipmate.protocol import ApprovalRequest, AskUser
+
+
+class Decide(Input, frozen=True, kw_only=True):
+    session: str
+    approved: bool
+    id: str = ""
+    """Of the approval request; may be left out when only one waits."""
+    scope: Literal["once"] = "once"
+    feedback: Annotated[str, Meta(max_length=20_000)] = ""
+    """What the model is told."""
+
+
+class Reply(Input, frozen=True, kw_only=True):
+    session: str
+    answer: Annotated[str, Meta(max_length=100_000)]
+    id: str = ""
+    """Of the question; may be left out when only one waits."""
+
+
+class OfSession(Input, frozen=True, kw_only=True):
+    session: str
+
+
+@endpoint("POST", "/api/agent/approval", scope="approve", body=Decide, answer=ApprovalRequest)
+async def approval(call: Call[Decide]) -> Answer:
+    """Approve or deny what waits. The first decision wins: the second gets 409 with the block
+    that stands. 404: no such request in this session; 409 without `id`: none or several wait."""
+    asked = call.given
+    return await call.house.executor.decide(
+        asked.session,
+        asked.approved,
+        block=asked.id,
+        feedback=asked.feedback,
+        by=call.caller.name,
+    )
+
+
+@endpoint("POST", "/api/agent/answer", scope="approve", body=Reply, answer=AskUser)
+async def answer(call: Call[Reply]) -> Answer:
+    """Answer a question of the agent. The first answer wins: the second gets 409 with it."""
+    asked = call.given
+    return await call.house.executor.answer(asked.session, asked.answer, block=asked.id)
+
+
+@endpoint("POST", "/api/agent/stop", scope="run", body=OfSession)
+async def stop(call: Call[OfSession]) -> None:
+    """End what runs and close what waits; what was said so far is kept."""
+    await call.house.executor.stop(call.given.session)
+
+
+@endpoint("POST", "/api/agent/resume", scope="run", body=OfSession)
+async def resume(call: Call[OfSession]) -> None:
+    """Go on with a round that was interrupted or failed. 409: there is none."""
+    await call.house.executor.resume(call.given.session)
+
+
+@endpoint("POST", "/api/agent/dismiss", scope="run", body=OfSession)
+async def dismiss(call: Call[OfSession]) -> None:
+    """Leave a round that was interrupted or failed as it is. 409: there is none."""
+    await call.house.executor.dismiss(call.given.session)

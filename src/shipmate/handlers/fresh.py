@@ -1,0 +1,31 @@
+"""What a session is made of, checked before it is made or changed."""
+
+from shipmate.errors import NotFoundError, did_you_mean
+from shipmate.handlers.errors import HttpError
+from shipmate.handlers.house import House
+from shipmate.session.projects import find_project, project_folder
+
+
+def check_agent(house: House, agent: str) -> str:
+    known = house.profiles()
+    if agent not in known:
+        raise NotFoundError(f"There is no agent {agent!r}{did_you_mean(agent, known)}.")
+    return agent
+
+
+def check_model(house: House, model: str) -> str:
+    """`provider/model` as it is known; a model that cannot be used now is refused, with why."""
+    if not model:
+        raise HttpError(422, "invalid", "The body does not fit: `provider` is missing.")
+    house.find_model(model)
+    return model
+
+
+def check_project(house: House, project: str) -> str:
+    """The project's id, for its id or its name; its folder must be there."""
+    if not project:
+        raise HttpError(422, "invalid", "The body does not fit: `project` is missing.")
+    projects = house.config.settings.projects
+    key = find_project(projects, project)
+    project_folder(projects, key)
+    return key

@@ -1,0 +1,214 @@
+"""The list of sessions, and one session: its row, its blocks, its stream."""
+
+import re
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, structs
+
+from shipmate.database.store import SessionFilter
+from shipmate.handlers.errors import HttpError
+from shipmate.handlers.fresh import check_agent, check_model
+from shipmate.handlers.house import House
+from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
+from shipmate.handlers.stream import EventStream, numbering, place_in
+from shipmate.protocol import AnyBlock, AnyEvent, Pending, SessionRow, Status
+
+ONE = "/api/agent/sessions/{id}"
+
+
+class ListSessions(Input, frozen=True, kw_only=True):
+    project: str = ""
+    archived: Literal["false", "true", "all"] = "false"
+    status: Status | Literal[""] = ""
+    cursor: str = ""
+    """From the answer before; empty: from the newest."""
+    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+
+
+class SessionList(msgspec.Struct, frozen=True):
+    sessions: list[SessionRow]
+    """The last changed first."""
+    cursor: str
+    """For the next page; empty at the end."""
+
+
+class Window(Input, frozen=True, kw_only=True):
+    before: Annotated[int, Meta(ge=0)] = 0
+    """Only blocks whose `pos` is lower; 0: from the end."""
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+
+
+class LiveText(msgspec.Struct, frozen=True):
+    """A message that is being streamed, as far as it is."""
+
+    id: str
+    agent: str
+    model: str
+    text: str
+    reasoning: str
+
+
+class SessionView(msgspec.Struct, frozen=True):
+    session: SessionRow
+    blocks: list[AnyBlock]
+    """The window's, by `pos`."""
+    pending: list[Pending]
+    """All that wait for the user, in the window or not."""
+    live: list[LiveText]
+    epoch: str
+    """With `last_seq` the place to follow from: `Last-Event-ID: <epoch>-<last_seq>`."""
+    last_seq: int
+    more: bool
+    """There are blocks before the window's."""
+
+
+class _RawView(msgspec.Struct, frozen=True):
+    """`SessionView` with the blocks as they lie on disk."""
+
+    session: SessionRow
+    blocks: list[msgspec.Raw]
+    pending: list[Pending]
+    live: list[LiveText]
+    epoch: str
+    last_seq: int
+    more: bool
+
+
+class Change(Input, frozen=True, kw_only=True):
+    title: Annotated[str, Meta(min_length=1, max_length=300)] | UnsetType = UNSET
+    archived: bool | UnsetType = UNSET
+    bypass_approval: bool | UnsetType = UNSET
+    provider: str | UnsetType = UNSET
+    agent: str | UnsetType = UNSET
+
+
+class After(Input, frozen=True, kw_only=True):
+    after: Annotated[int, Meta(ge=0)] | None = None
+    """Blocks changed since this `seq`; `Last-Event-ID` says the same."""
+
+
+class Several(Input, frozen=True, kw_only=True):
+    sessions: str = ""
+    """`<id>:<after>,<id>:<after>`"""
+    rows: bool = False
+    """Also the changed row of every other session."""
+
+
+@endpoint("GET", "/api/agent/sessions", scope="read", query=ListSessions, answer=SessionList)
+async def list_sessions(call: Call[ListSessions]) -> Answer:
+    """The sessions' rows with their context usage, the last changed first."""
+    asked = call.given
+    archived = {"false": False, "true": True, "all": None}[asked.archived]
+    wanted = SessionFilter(
+        project=asked.project,
+        archived=archived,
+        status=asked.status,
+        before=_before(asked.cursor),
+        limit=asked.limit,
+    )
+    rows = await call.house.executor.store.sessions(wanted)
+    full = len(rows) == asked.limit
+    return SessionList(rows, f"{rows[-1].updated_at}-{rows[-1].id}" if full else "")
+
+
+def _before(cursor: str) -> tuple[int, str] | None:
+    if not cursor:
+        return None
+    parts = re.fullmatch(r"([0-9]{1,15})-(\w+)", cursor)
+    if parts is None:
+        raise HttpError(422, "invalid", "The query does not fit: `cursor` is none we gave.")
+    return int(parts[1]), parts[2]
+
+
+@endpoint("GET", ONE, scope="read", query=Window, answer=SessionView)
+async def one_session(call: Call[Window]) -> Answer:
+    """One session: its row, a window of its blocks from the end, what waits, what is being
+    said. Poll it, or follow from `last_seq`."""
+    session, asked, executor = call.path["id"], call.given, call.house.executor
+    row = await executor.store.session(session)
+    kept = await executor.store.window(session, asked.before, asked.limit + 1)
+    more = len(kept) > asked.limit
+    pending: list[Pending] = []
+    if row.pending_approval or row.pending_question:
+        pending = (await executor.door.transcript(session)).pending()
+    view = _RawView(
+        session=row,
+        blocks=[msgspec.Raw(block.json) for block in kept[more:]],
+        pending=pending,
+        live=_live(call.house, session),
+        epoch=numbering(call.house.epoch, session),
+        last_seq=row.last_seq,
+        more=more,
+    )
+    return msgspec.json.encode(view)
+
+
+def _live(house: House, session: str) -> list[LiveText]:
+    speech = house.executor.door.speeches.get(session)
+    if speech is None or speech.message is None:
+        return []
+    start, said = speech.message.start, speech.message
+    text, reasoning = "".join(said.text), "".join(said.reasoning)
+    return [LiveText(start.id, start.agent, start.model, text, reasoning)]
+
+
+@endpoint("PATCH", ONE, scope="run", body=Change, answer=SessionRow)
+async def change_session(call: Call[Change]) -> Answer:
+    """Change the title, archive, switch the bypass, the model or the agent. The bypass needs
+    the scope `approve` as well: it approves in advance."""
+    fields = {k: v for k, v in structs.asdict(call.given).items() if v is not UNSET}
+    if not fields:
+        raise HttpError(422, "invalid", "The body does not fit: it changes nothing.")
+    if call.given.bypass_approval is True:
+        call.caller.must("approve")
+    if "agent" in fields:
+        check_agent(call.house, fields["agent"])
+    if "provider" in fields:
+        check_model(call.house, fields["provider"])
+    return await call.house.executor.update(call.path["id"], **fields)
+
+
+@endpoint("DELETE", ONE, scope="run")
+async def delete_session(call: Call[Nothing]) -> None:
+    """Delete a session for good; one that runs is stopped first."""
+    await call.house.executor.delete(call.path["id"])
+
+
+@endpoint("POST", ONE + "/todo/clear", scope="run")
+async def clear_todo(call: Call[Nothing]) -> None:
+    """Empty the todo list."""
+    await call.house.executor.clear_todo(call.path["id"])
+
+
+@endpoint("GET", ONE + "/events", scope="read", query=After, answer=AnyEvent, stream=True)
+async def session_events(call: Call[After]) -> Answer:
+    """Follow a session: what changed since `after` or `Last-Event-ID`, then everything as it
+    happens. An id of another numbering or session replays everything."""
+    house = call.house
+    row = await house.executor.store.session(call.path["id"])
+    last = call.headers.get("last-event-id", "")
+    place = place_in(house.epoch, row, last, call.given.after)
+    return EventStream(house.epoch, house.executor.follow({row.id: place}), house.closing)
+
+
+@endpoint("GET", "/api/agent/events", scope="read", query=Several, answer=AnyEvent, stream=True)
+async def events(call: Call[Several]) -> Answer:
+    """Follow several sessions on one stream, for a browser with several tabs. Each event names
+    its session; one that is gone is left out."""
+    house = call.house
+    places: dict[str, int] = {}
+    for session, after in _places(call.given.sessions):
+        rows = await house.executor.store.session(session)
+        places[session] = place_in(house.epoch, rows, "", after)
+    frames = house.executor.follow(places, rows=call.given.rows)
+    return EventStream(house.epoch, frames, house.closing)
+
+
+def _places(text: str) -> list[tuple[str, int]]:
+    found = [re.fullmatch(r"(\w+)(?::([0-9]{1,15}))?", item) for item in text.split(",") if item]
+    if not all(found) or len(found) > 100:
+        raise HttpError(
+            422, "invalid", "The query does not fit: `sessions` is <id>:<after>,<id>:<after>."
+        )
+    return [(item[1], int(item[2] or 0)) for item in found if item]

@@ -1,0 +1,144 @@
+"""The list of sessions, one session, its changes and its stream."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from shipmate.database.rows import now
+from shipmate.llm.scripted import say
+from shipmate.protocol import User
+from tests.handlers.house import Whole, whole
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncGenerator[Whole]:
+    async with whole(tmp_path, [say(f"{n}") for n in range(50)]) as house:
+        yield house
+
+
+async def make(house: Whole, **fields: Any) -> str:
+    row = await house.executor.create(
+        agent="assistant", provider="scripted/demo", project="demo", **fields
+    )
+    return row.id
+
+
+async def test_the_list_comes_in_pages_the_last_changed_first(house: Whole) -> None:
+    made = [await make(house) for _ in range(5)]
+    last = now()
+    while now() == last:  # rows changed in the same millisecond have no order
+        await asyncio.sleep(0)
+    await house.executor.update(made[0], title="changed")
+    seen: list[str] = []
+    cursor = ""
+    page: dict[str, Any] = {}
+    for _ in range(4):
+        page = (await house.call("GET", f"/api/agent/sessions?limit=2&cursor={cursor}")).json
+        seen += [row["id"] for row in page["sessions"]]
+        cursor = page["cursor"]
+        if not cursor:
+            break
+    assert sorted(seen) == sorted(made)
+    assert seen[0] == made[0]
+    assert "context_usage" in page["sessions"][0]
+
+
+async def test_the_list_is_filtered(house: Whole) -> None:
+    kept, archived = await make(house), await make(house)
+    await house.call("PATCH", f"/api/agent/sessions/{archived}", b'{"archived": true}')
+    for query, expected in {
+        "": {kept},
+        "?archived=true": {archived},
+        "?archived=all": {kept, archived},
+        "?archived=all&project=other": set[str](),
+        "?archived=all&status=running": set[str](),
+    }.items():
+        page = (await house.call("GET", f"/api/agent/sessions{query}")).json
+        assert {row["id"] for row in page["sessions"]} == expected, query
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=x", "limit=501", "cursor=x", "archived=maybe", "colour=red"]
+)
+async def test_a_wrong_query_names_the_field(house: Whole, query: str) -> None:
+    answer = await house.call("GET", f"/api/agent/sessions?{query}")
+    assert answer.status == 422
+    assert query.partition("=")[0] in answer.json["detail"]
+
+
+async def test_blocks_come_in_windows_from_the_end(house: Whole) -> None:
+    session = await make(house)
+    blocks = [User(text=f"{n} é 🙂") for n in range(25)]
+    await house.executor.door.record(session, *blocks)
+    path = f"/api/agent/sessions/{session}"
+    last = (await house.call("GET", f"{path}?limit=10")).json
+    assert [b["text"][:2] for b in last["blocks"]] == [f"{n}" for n in range(15, 25)]
+    assert last["more"] is True
+    before = last["blocks"][0]["pos"]
+    first = (await house.call("GET", f"{path}?limit=100&before={before}")).json
+    assert len(first["blocks"]) == 15
+    assert first["more"] is False
+    assert last["last_seq"] == 25
+    stored = await house.executor.store.window(session)
+    raw = await house.call("GET", path)
+    assert b",".join(kept.json for kept in stored) in raw.body
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+async def test_an_unknown_session_is_404(house: Whole, method: str) -> None:
+    sent = b'{"title": "x"}' if method == "PATCH" else b""
+    answer = await house.call(method, "/api/agent/sessions/nope", sent)
+    assert answer.status == 404
+    assert "nope" in answer.json["detail"]
+    assert (await house.call("GET", "/api/agent/sessions/nope/events")).status == 404
+    assert (await house.call("GET", "/api/agent/events?sessions=nope:1")).status == 404
+
+
+async def test_a_session_is_renamed_and_switched(house: Whole) -> None:
+    path = f"/api/agent/sessions/{await make(house)}"
+    row = (await house.call("PATCH", path, b'{"title": "New"}')).json
+    assert row["title"] == "New"
+    for wrong, status in {
+        b"{}": 422,
+        b'{"title": ""}': 422,
+        b'{"status": "running"}': 422,
+        b'{"provider": "no/pe"}': 404,
+        b'{"agent": "nope"}': 404,
+    }.items():
+        assert (await house.call("PATCH", path, wrong)).status == status, wrong
+    assert (await house.call("GET", path)).json["session"]["title"] == "New"
+
+
+async def test_a_deleted_session_is_gone(house: Whole) -> None:
+    session = await make(house)
+    path = f"/api/agent/sessions/{session}"
+    assert (await house.call("DELETE", path)).status == 204
+    assert (await house.call("GET", path)).status == 404
+
+
+async def test_the_todo_list_is_cleared(house: Whole) -> None:
+    session = await make(house)
+    path = f"/api/agent/sessions/{session}"
+    assert (await house.call("POST", f"{path}/todo/clear")).status == 204
+    blocks = (await house.call("GET", path)).json["blocks"]
+    assert [(b["type"], b["id"]) for b in blocks] == [("todo", "todo")]
+
+
+@pytest.mark.parametrize("what", ["resume", "dismiss"])
+async def test_only_what_was_interrupted_goes_on(house: Whole, what: str) -> None:
+    session = await make(house)
+    sent = msgspec.json.encode({"session": session})
+    assert (await house.call("POST", f"/api/agent/{what}", sent)).status == 409
+
+
+@pytest.mark.parametrize(
+    "query", ["sessions=a:x", "sessions=a:-1", "sessions=%20", "sessions=a:1:2", "sessions=a;b"]
+)
+async def test_a_wrong_list_of_places_is_refused(house: Whole, query: str) -> None:
+    answer = await house.call("GET", f"/api/agent/events?{query}")
+    assert answer.status == 422
+    assert "sessions" in answer.json["detail"]

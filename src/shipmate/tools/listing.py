@@ -1,5 +1,6 @@
 """The entries of a folder: opened without following links, .gitignore honoured."""
 
+import asyncio
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -8,14 +9,20 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
+from shipmate.protocol import MatchesDetail
 from shipmate.safety.paths import within
-from shipmate.tools.files import BY_DESCRIPTOR, FOLDER, decide, opened
+from shipmate.safety.verdict import Verdict
+from shipmate.tools.files import BY_DESCRIPTOR, FOLDER, decide, opened, path_verdict, real_path
 from shipmate.tools.ignored import Ignored
 from shipmate.tools.reading import shown_name
-from shipmate.tools.tool import Workspace
+from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, Workspace, tool
 
 _WIDE = 50_000
 """Entries of one folder that are looked at."""
+
+
+_MOST = 1_000
+"""Entries that one call may ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +129,68 @@ def _sorted(folder: str, found: "Iterator[os.DirEntry[str]]") -> list[Entry]:
         for entry in islice(found, _WIDE)
     ]
     return sorted(entries, key=lambda entry: entry.relative)
+
+
+async def _by_folder(ctx: ToolContext, path: str, **_others: object) -> Verdict:
+    return await asyncio.to_thread(_judge, ctx.work, path or ".")
+
+
+@tool(
+    provider="read_only",
+    judge=_by_folder,
+    effect=False,
+    example='{"path": "src", "recursive": true}',
+)
+async def list_files(
+    ctx: ToolContext, path: str = ".", recursive: bool = False, max_results: int = 200
+) -> ToolOutput:
+    """List a folder of the project: one name a line, folders end in `/`.
+
+    With recursive, all that is below it, the nearest first. What .gitignore hides is only
+    counted; list such a folder by its own name to see into it. maxResults is 1,000 at most.
+    """
+    most = min(max(max_results, 1), _MOST)
+    return await asyncio.to_thread(_list, ctx.work, path or ".", most, recursive)
+
+
+def _judge(work: Workspace, path: str) -> Verdict:
+    decision = decide(work, path, "list")
+    if decision.verdict == "error" and decision.reason.endswith("does not exist."):
+        raise ToolError(decision.reason + near_names(work, path))
+    return path_verdict(decision)
+
+
+def _list(work: Workspace, path: str, most: int, recursive: bool) -> ToolOutput:
+    _, relative = real_path(work, path, "list")
+    start = "" if relative == "." else relative
+    walker = walk(work, start)
+    found = list(islice(walker.entries(start, deep=recursive), most + 1))
+    more = len(found) > most
+    lines = [_shown(entry, start) for entry in found[:most]]
+    name = "The project's folder" if not start else f"The folder {shown_name(start)}"
+    notes = _notes(walker, most if more else 0)
+    if not lines and not notes:
+        return ToolOutput(f"{name} is empty.", details=MatchesDetail(count=0, what="entries"))
+    if not lines:
+        notes = f"{name} shows no entry.\n{notes}"
+    details = MatchesDetail(count=len(lines), what="entries", more=more)
+    return ToolOutput(notes + "\n".join(sorted(lines)), details=details, truncated=more)
+
+
+def _shown(entry: Entry, start: str) -> str:
+    name = entry.relative[len(start) + 1 :] if start else entry.relative
+    return shown_name(name) + ("/" if entry.folder else "") + (" (link)" if entry.link else "")
+
+
+def _notes(walker: Walk, most: int) -> str:
+    notes: list[str] = []
+    if most:
+        way = "list a folder below it, or raise maxResults"
+        notes.append(f"[There are more than these {most} entries: {way} ({_MOST:,} at most)]")
+    if walker.ignored:
+        word = "entry" if walker.ignored == 1 else "entries"
+        notes.append(f"[{walker.ignored} {word} hidden by .gitignore]")
+    if walker.unreadable:
+        places = ", ".join(walker.unreadable[:5])
+        notes.append(f"[Could not look into {len(walker.unreadable)}: {places}]")
+    return "".join(f"{note}\n" for note in notes)

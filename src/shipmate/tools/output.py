@@ -2,6 +2,7 @@
 
 import asyncio
 import codecs
+import hashlib
 import re
 import unicodedata
 from collections import deque
@@ -9,6 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
+from shipmate.protocol import ImageDetail, new_id
 from shipmate.tools.decode import decode_line
 from shipmate.tools.tool import ToolOutput, Workspace
 
@@ -179,6 +183,8 @@ async def border(output: ToolOutput | str, work: Workspace, call: str) -> ToolOu
     `limits.tool_result_chars` with the notice in front; what was longer is kept whole under
     the name `output:<call>`, which `read_file` pages."""
     output = ToolOutput(output) if isinstance(output, str) else output
+    if output.images:
+        output = await asyncio.to_thread(_with_images, output, work)
     text = clean(output.text)
     if not text.strip():
         return replace(output, text=NOTHING)
@@ -190,6 +196,35 @@ async def border(output: ToolOutput | str, work: Workspace, call: str) -> ToolOu
     shown = cut(_short_lines(text, room), room)
     notice = _notice(text, shown, f"{SPILL}{call}" if kept else "")
     return replace(output, text=f"{notice}\n{shown}"[:limit], truncated=True)
+
+
+def _with_images(output: ToolOutput, work: Workspace) -> ToolOutput:
+    """The first image is kept under `files/<id>` for the card, its id in the details; a model
+    that cannot see is told what it does not see."""
+    first, details = output.images[0], output.details
+    if details is None or isinstance(details, ImageDetail):
+        details = details or ImageDetail(media_type=first.media_type, file="")
+        details = msgspec.structs.replace(details, file=_keep(first.data, work))
+    if work.vision:
+        return replace(output, details=details)
+    kinds = ", ".join(f"1 {image.media_type}" for image in output.images)
+    text = f"{output.text}\n[{kinds} (not shown to this model)]".lstrip("\n")
+    return replace(output, text=text, details=details, images=())
+
+
+def _keep(data: bytes, work: Workspace) -> str:
+    """The id of a stored file; "" when it could not be stored: the card then shows none."""
+    if work.files is None:
+        return ""
+    name = hashlib.sha256(data).hexdigest()[:24]
+    path, made = work.files / name, work.files / f"{name}.{new_id()}"
+    try:
+        work.files.mkdir(parents=True, exist_ok=True, mode=0o700)
+        made.write_bytes(data)
+        made.replace(path)
+    except OSError:
+        return ""
+    return name
 
 
 def _spill(text: str, path: Path | None) -> bool:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from shipmate.protocol import MatchesDetail
-from shipmate.safety.verdict import ALLOW, Level, Verdict
-from shipmate.tools.files import decide, note_stamp, path_verdict
-from shipmate.tools.listing import near_names
+from shipmate.safety.verdict import ALLOW, Verdict
+from shipmate.tools.files import note_stamp
+from shipmate.tools.listing import list_files, near_names
 from shipmate.tools.output import SPILL, spill_file
+from shipmate.tools.pictures import view_image
+from shipmate.tools.read_verdict import judge_read, judge_reads
 from shipmate.tools.reading import Content, Part, Span, load, part, shown_name, whole
 from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, Workspace, tool
 
@@ -34,7 +36,7 @@ async def _by_path(ctx: ToolContext, path: str, **_others: int) -> Verdict:
 
 
 async def _by_paths(ctx: ToolContext, files: Sequence[FileLines]) -> Verdict:
-    return await asyncio.to_thread(_judge_all, ctx.work, [file.path for file in files])
+    return await asyncio.to_thread(judge_reads, ctx.work, [file.path for file in files])
 
 
 @tool(
@@ -122,40 +124,6 @@ class _Section:
         shown = part(self.content, self.span, room, size)
         self.cut = bool(shown.go_on)
         return frame + _FRAME.sub(r"\1\\\2", _headed(self.content, self.span, shown, mark=True))
-
-
-def judge_read(work: Workspace, path: str) -> Verdict:
-    """Allowed in the project; secret-shaped files ask; outside of it is refused."""
-    decision = decide(work, path, "read")
-    if decision.verdict == "error" and decision.reason.endswith("does not exist."):
-        raise ToolError(decision.reason + near_names(work, path))
-    verdict = path_verdict(decision)
-    if verdict.level is Level.ALLOW or verdict.level is Level.REFUSE:
-        return verdict
-    title = f"Read {shown_name(decision.relative)}"
-    return Verdict(verdict.level, verdict.reason, "secret", title, binds={str(decision.real): ""})
-
-
-def _judge_all(work: Workspace, paths: Sequence[str]) -> Verdict:
-    """The strictest verdict; a path that is wrong or refused has its own section, unless all
-    are refused."""
-    verdicts: list[Verdict] = []
-    for path in paths:
-        try:
-            verdicts.append(judge_read(work, path))
-        except ToolError:
-            continue  # said in its section
-    refused = [v for v in verdicts if v.level is Level.REFUSE]
-    if refused and len(refused) == len(paths):
-        return refused[0]
-    asking = [v for v in verdicts if v.level in {Level.ASK, Level.DANGER}]
-    if not asking:
-        return ALLOW
-    binds = {path: content for v in asking for path, content in v.binds.items()}
-    worst = max(asking, key=lambda v: v.level)
-    title = worst.title if len(asking) == 1 else f"Read {len(asking)} files that may hold secrets"
-    reason = "; ".join(dict.fromkeys(v.reason for v in asking))
-    return Verdict(worst.level, reason, worst.rule, title, binds=binds)
 
 
 def _load(work: Workspace, path: str, span: Span) -> Content:
@@ -262,3 +230,6 @@ def _output(text: str, shown: Part) -> ToolOutput:
     count = shown.last - shown.first + 1
     details = MatchesDetail(count=max(count, 0), what="lines", more=bool(shown.go_on))
     return ToolOutput(text, details=details, truncated=bool(shown.go_on))
+
+
+TOOLS = (read_file, read_files, list_files, view_image)

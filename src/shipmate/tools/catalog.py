@@ -1,0 +1,12 @@
+"""The built-in tools by provider; an agent's profile names the providers it may use."""
+
+from collections.abc import Mapping
+
+from shipmate.tools import ask, read_only, todo
+from shipmate.tools.tool import Tool
+
+BUILTIN: Mapping[str, tuple[Tool, ...]] = {
+    "read_only": read_only.TOOLS,
+    "todo": todo.TOOLS,
+    "ask": ask.TOOLS,
+}

@@ -1,0 +1,59 @@
+"""usage: ./dev bench [--json] [GROUP ...]
+
+Groups: start, rest, request, latency, tools, flat, single, crowd, record. All take about two
+minutes. Figures depend on the machine and on what else runs on it; those of the relay were
+measured beside them.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+import uvloop
+
+from bench.figures import Figure, table
+from bench.product import Place, provider, relay, shipmate, signed_in
+from bench.record import record
+from bench.rows import GROUPS, Bench
+
+ALL = {**GROUPS, "record": record}
+
+
+async def measure(names: list[str], bench: Bench) -> list[Figure]:
+    figures: list[Figure] = []
+    for name in names:
+        print(f"· {name}", file=sys.stderr, flush=True)
+        figures += await ALL[name](bench)
+    return figures
+
+
+def run(names: list[str]) -> list[Figure]:
+    with tempfile.TemporaryDirectory(prefix="shipmate-bench-") as folder:
+        place = Path(folder)
+        with provider(place) as answering:
+            here = Place(place, answering.said["url"])
+            data = here.prepare("data")
+            with shipmate(here, data) as server, relay(here) as bare:
+                return uvloop.run(measure(names, Bench(here, signed_in(server, data), bare)))
+
+
+def main(arguments: list[str]) -> int:
+    names = [word for word in arguments if not word.startswith("-")]
+    unknown = [name for name in names if name not in ALL]
+    if unknown or {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        return 2 if unknown else 0
+    figures = run(names or list(ALL))
+    if "--json" in arguments:
+        print(json.dumps([asdict(figure) for figure in figures]))
+        return 0
+    print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}")
+    print(table(figures))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

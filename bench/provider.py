@@ -1,0 +1,194 @@
+"""A scripted OpenAI-compatible provider, fast enough never to be what is measured.
+
+The name of the model says what is answered:
+
+- `quick`: one token, the time the request arrived
+- `flat-N`: N tokens as fast as the connection takes them
+- `rate-R-N`: N tokens, R a second, each the time it was written
+- `plain-R-N`: the same, each of four letters
+- `tools-N`: N steps with a call of `read_file`, then how long each step took the client
+
+Times are microseconds of the monotonic clock, which all processes of a machine share.
+A request without `tools` (a title is asked for) is answered with one word.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Coroutine
+from typing import Any, cast
+
+import uvloop
+
+HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
+    b"Cache-Control: no-cache\r\n\r\n"
+)
+END_OF_BODY = b"0\r\n\r\n"
+WORD = " wor"
+WRITE = 512
+"""Tokens in one write when going flat out."""
+
+
+def now() -> int:
+    return time.monotonic_ns() // 1000
+
+
+def event(delta: dict[str, Any], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    chunk = {
+        "id": "chatcmpl-bench",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "bench",
+        "choices": [choice],
+    }
+    return b"data: " + json.dumps(chunk, separators=(",", ":")).encode() + b"\n\n"
+
+
+def usage(completion: int) -> bytes:
+    last = {
+        "id": "chatcmpl-bench",
+        "object": "chat.completion.chunk",
+        "choices": list[Any](),
+        "usage": {
+            "prompt_tokens": 100,
+            "completion_tokens": completion,
+            "total_tokens": 100 + completion,
+        },
+    }
+    data = json.dumps(last, separators=(",", ":")).encode()
+    return b"data: " + data + b"\n\ndata: [DONE]\n\n"
+
+
+def chunked(body: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(body), body)
+
+
+STOP = event({}, "stop")
+BEFORE, AFTER = event({"content": "@"}).split(b"@")
+TOKEN = event({"content": WORD})
+
+
+class Connection(asyncio.Protocol):
+    """One client; requests on it come one after the other."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.received = bytearray()
+        self.may_write = asyncio.Event()
+        self.may_write.set()
+        self.answering: asyncio.Task[None] | None = None
+        self.ended_at = 0
+        self.gaps: list[int] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.may_write.set()
+        if self.answering is not None:
+            self.answering.cancel()
+
+    def pause_writing(self) -> None:
+        self.may_write.clear()
+
+    def resume_writing(self) -> None:
+        self.may_write.set()
+
+    def data_received(self, data: bytes) -> None:
+        arrived = now()
+        self.received += data
+        head, found, body = bytes(self.received).partition(b"\r\n\r\n")
+        if not found:
+            return
+        length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0] or 0)
+        if len(body) < length:
+            return
+        self.received.clear()
+        if head.startswith(b"GET"):
+            self.list_models()
+            return
+        self.answering = self.loop.create_task(self.answer(body, arrived))
+
+    def list_models(self) -> None:
+        body = b'{"object":"list","data":[{"id":"quick","object":"model"}]}'
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        self.transport.write(head % len(body) + body)
+
+    async def answer(self, body: bytes, arrived: int) -> None:
+        kind, *numbers = json.loads(body)["model"].split("-")
+        if b'"tools"' not in body:
+            self.transport.write(HEAD)
+            self.end(event({"content": "Title"}) + STOP, 1)
+            return
+        await ANSWERS[kind](self, body, arrived, *map(int, numbers))
+
+    def end(self, last: bytes, tokens: int) -> None:
+        self.transport.write(chunked(last + usage(tokens)) + END_OF_BODY)
+
+    async def quick(self, _body: bytes, arrived: int) -> None:
+        self.transport.write(HEAD)
+        self.end(event({"role": "assistant", "content": f"{arrived} "}) + STOP, 1)
+
+    async def flat(self, _body: bytes, _arrived: int, tokens: int) -> None:
+        self.transport.write(HEAD)
+        piece = chunked(TOKEN * WRITE)
+        for _ in range(tokens // WRITE):
+            await self.may_write.wait()
+            self.transport.write(piece)
+        self.end(TOKEN * (tokens % WRITE) + STOP, tokens)
+
+    async def rate(self, _body: bytes, _arrived: int, a_second: int, tokens: int) -> None:
+        await self.paced(a_second, tokens, stamped=True)
+
+    async def plain(self, _body: bytes, _arrived: int, a_second: int, tokens: int) -> None:
+        await self.paced(a_second, tokens, stamped=False)
+
+    async def paced(self, a_second: int, tokens: int, *, stamped: bool) -> None:
+        self.transport.write(HEAD)
+        begun = self.loop.time()
+        for number in range(tokens):
+            await asyncio.sleep(begun + number / a_second - self.loop.time())
+            token = BEFORE + b"%d " % now() + AFTER if stamped else TOKEN
+            self.transport.write(chunked(token))
+        self.end(STOP, tokens)
+
+    async def tools(self, body: bytes, arrived: int, steps: int) -> None:
+        done = body.count(b'"role":"tool"') + body.count(b'"role": "tool"')
+        self.gaps = [*self.gaps, arrived - self.ended_at] if done else []
+        self.transport.write(HEAD)
+        if done >= steps:
+            self.end(event({"content": " ".join(map(str, self.gaps))}) + STOP, 1)
+            return
+        function = {"name": "read_file", "arguments": '{"path":"a.txt"}'}
+        call = {"index": 0, "id": f"call_{done}", "type": "function", "function": function}
+        self.end(event({"tool_calls": [call]}) + event({}, "tool_calls"), 1)
+        self.ended_at = now()
+
+
+ANSWERS: dict[str, Any] = {
+    "quick": Connection.quick,
+    "flat": Connection.flat,
+    "rate": Connection.rate,
+    "plain": Connection.plain,
+    "tools": Connection.tools,
+}
+
+
+async def serve() -> None:
+    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    print(json.dumps({"url": f"http://127.0.0.1:{port}/v1"}), flush=True)
+    await server.serve_forever()
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    try:
+        uvloop.run(main)
+    except KeyboardInterrupt:
+        return
+
+
+if __name__ == "__main__":
+    run(serve())

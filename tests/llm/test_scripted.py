@@ -1,6 +1,6 @@
 """The scripted model."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
@@ -58,7 +58,7 @@ async def test_a_step_may_depend_on_what_was_sent() -> None:
 
     async def freely(
         _messages: Sequence[ChatMessage], _tools: Sequence[ToolSpec]
-    ) -> AsyncIterator[StreamItem]:
+    ) -> AsyncGenerator[StreamItem]:
         yield Part("free")
         yield Reply("free")
 

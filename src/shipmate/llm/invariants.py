@@ -35,10 +35,10 @@ def check_request(
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         return ["there are no messages"]
-    check = _Messages(vision, deepseek_thinking, alternate)
+    check = MessageRules(vision, deepseek_thinking, alternate)
     for message in cast("list[Any]", messages):
         check.add(message)
-    return [*_surrogates(body), *_tools(body), *check.end()]
+    return [*_surrogates(body), *check_tools(body), *check.broken()]
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -61,7 +61,8 @@ def _surrogates(body: dict[str, Any]) -> list[str]:
     return ["a text holds a lone surrogate"] if found else []
 
 
-def _tools(body: dict[str, Any]) -> list[str]:
+def check_tools(body: dict[str, Any]) -> list[str]:
+    """The rules that the tools of a request break."""
     tools = body.get("tools")
     bad = ["tool_choice without tools"] if "tool_choice" in body and not tools else []
     if "tools" in body and not tools:
@@ -84,12 +85,13 @@ def _tool(function: dict[str, Any], names: set[str]) -> list[str]:
 
 
 @dataclass(slots=True)
-class _Messages:
-    """The rules on messages, one after the other."""
+class MessageRules:
+    """The rules on messages, one after the other: adding one costs the same however many
+    came before."""
 
-    vision: bool
-    deepseek_thinking: bool
-    alternate: bool
+    vision: bool = True
+    deepseek_thinking: bool = False
+    alternate: bool = False
     at: int = 0
     bad: list[str] = field(default_factory=list[str])
     open: list[str] = field(default_factory=list[str])
@@ -119,12 +121,14 @@ class _Messages:
         self._images(message.get("content"))
         self.before, self.at = str(role), self.at + 1
 
-    def end(self) -> list[str]:
+    def broken(self) -> list[str]:
+        """The rules broken if the request ended here."""
+        broken = list(self.bad)
         if self.open:
-            self.bad.append(f"results are missing at the end for {', '.join(self.open)}")
+            broken.append(f"results are missing at the end for {', '.join(self.open)}")
         if self.before == "assistant":
-            self.bad.append("the last message is the assistant's")
-        return self.bad
+            broken.append("the last message is the assistant's")
+        return broken
 
     def _say(self, what: str) -> None:
         self.bad.append(f"message {self.at} {what}")

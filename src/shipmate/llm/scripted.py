@@ -4,6 +4,7 @@ import asyncio
 import inspect
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -24,7 +25,7 @@ Step: TypeAlias = (
     Played
     | Callable[
         [Sequence[ChatMessage], Sequence[ToolSpec]],
-        Played | Awaitable[Played] | AsyncIterator[StreamItem],
+        Played | Awaitable[Played] | AsyncGenerator[StreamItem],
     ]
 )
 """A reply, a failure, or a function of what was sent that gives one of them (at once or later),
@@ -69,9 +70,10 @@ class ScriptedModel:
             raise ModelError(f"The script has no step left for request {len(self.requests)}.")
         step = self.steps.popleft()
         played = step(messages, tools) if callable(step) else step
-        if isinstance(played, AsyncIterator):
-            async for item in played:
-                yield item
+        if isinstance(played, AsyncGenerator):
+            async with aclosing(played) as items:
+                async for item in items:
+                    yield item
             return
         if inspect.isawaitable(played):
             played = await played

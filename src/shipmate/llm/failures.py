@@ -1,0 +1,155 @@
+"""What a provider says when it fails, as an error a person can act on."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+
+import msgspec
+
+from shipmate.llm.model import ErrorKind, ModelError, Reply
+
+WORDS_LIMIT = 500
+"""Characters of the provider's own words that are shown."""
+_TOO_LONG = re.compile(
+    r"context.{0,3}(length|window|size)|maximum context"
+    r"|(prompt|input|request).{0,20}too (long|large)|too many tokens"
+    r"|exceeds? the (available )?context|reduce the length",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(
+    r"insufficient.{0,3}(quota|balance|credit|funds)|quota.{0,12}(exceeded|exhausted)"
+    r"|exceeded your current quota|billing|payment required|out of credit",
+    re.IGNORECASE,
+)
+_ADVICE: dict[ErrorKind, str] = {
+    "auth": "Check the API key of {provider} in the settings, under Providers.",
+    "quota": "Check the balance and the limits of your account there; this does not pass by "
+    "itself.",
+    "rate_limit": "It limits how often it is asked; try again in a while.",
+    "overloaded": "It has a problem of its own; try again in a while.",
+    "too_long": "The conversation does not fit the model: compact it, or choose a model with a "
+    "longer context.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    words: str
+    code: str = ""
+    status: int | None = None
+
+
+def failure_of(
+    said: Any,
+    provider: str,
+    *,
+    status: int | None = None,
+    retry_after: float | None = None,
+    partial: Reply | None = None,
+) -> ModelError:
+    """The error for what a provider `said`: the value under `error`, or a whole body.
+
+    `provider` is its name as the user knows it; `status` that of the HTTP answer, None inside
+    an answer that began well.
+    """
+    heard = _hear(said)
+    kind = _kind(status or heard.status, heard)
+    number = f" ({status})" if status else ""
+    words = heard.words[:WORDS_LIMIT].strip() or "no reason given"
+    advice = _ADVICE.get(kind, "").format(provider=provider)
+    message = f"{provider} refused the request{number}: {_sentence(words)}"
+    if kind in ("overloaded", "provider"):
+        message = f"{provider} failed{number}: {_sentence(words)}"
+    return ModelError(
+        f"{message} {advice}".strip(), kind=kind, partial=partial, retry_after=retry_after
+    )
+
+
+def failure_of_body(
+    body: bytes, provider: str, status: int, headers: Mapping[str, str]
+) -> ModelError:
+    """The error for an HTTP answer that is none of success."""
+    try:
+        said = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        said = _plain(body.decode(errors="replace"))
+    if isinstance(said, dict):
+        given = cast("dict[str, Any]", said)
+        said = given.get("error") or given
+    after = retry_after(headers.get("Retry-After", ""))
+    return failure_of(said, provider, status=status, retry_after=after)
+
+
+def retry_after(value: str) -> float | None:
+    """Seconds to wait by a `Retry-After` header: a number or a date; None when it says nothing
+    sensible."""
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        until = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if until.tzinfo is None:
+        until = until.replace(tzinfo=UTC)
+    return max(0.0, (until - datetime.now(UTC)).total_seconds())
+
+
+def without_key(text: str, key: str) -> str:
+    """`text` with the API key blacked out, also where a provider quotes its beginning."""
+    if len(key) < 8:
+        return text
+    start = re.escape(key[:8])
+    return re.sub(rf"{start}[\w*.\-…]*", "[key]", text.replace(key, "[key]"))
+
+
+def _hear(said: Any) -> _Said:
+    if isinstance(said, list) and said:
+        return _hear(cast("list[Any]", said)[0])
+    if isinstance(said, dict):
+        given = cast("dict[str, Any]", said)
+        inner = given.get("error")
+        if isinstance(inner, dict | str):
+            return _hear(inner)
+        words = given.get("message") or given.get("detail") or given.get("msg") or ""
+        code = " ".join(str(given.get(name) or "") for name in ("code", "type", "status"))
+        status = re.search(r"\b[45]\d\d\b", code)
+        shown = words if isinstance(words, str) else msgspec.json.encode(words).decode()
+        return _Said(shown or code.strip(), code, int(status[0]) if status else None)
+    return _Said(said if isinstance(said, str) else msgspec.json.encode(said).decode())
+
+
+def _kind(status: int | None, heard: _Said) -> ErrorKind:
+    said = f"{heard.code} {heard.words}"
+    if status == 402 or _QUOTA.search(said):
+        return "quota"
+    if status in (401, 403):
+        return "auth"
+    if status in (None, 400, 413, 422, 500) and _TOO_LONG.search(said):
+        return "too_long"
+    return _kind_of_status(status, said)
+
+
+def _kind_of_status(status: int | None, said: str) -> ErrorKind:
+    if status == 429 or (status is None and "rate_limit" in said):
+        return "rate_limit"
+    if status is None:
+        return "overloaded" if "overloaded" in said or "server_error" in said else "provider"
+    if status >= 500 or status == 408:
+        return "overloaded"
+    return "refused"
+
+
+def _plain(text: str) -> str:
+    """The words of a page: a proxy's HTML without its tags."""
+    if "<" in text:
+        text = re.sub(r"<(script|style)\b.*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL)
+    return " ".join(text.split())
+
+
+def _sentence(words: str) -> str:
+    return words if words.endswith((".", "!", "?")) else f"{words}."

@@ -1,7 +1,9 @@
 """HTTP to providers, on aiohttp. Imported when first used: it takes 0.2 s."""
 
 import asyncio
+import errno
 import ipaddress
+import os
 from collections.abc import AsyncIterator, Mapping
 from typing import Final
 from urllib.parse import urlsplit
@@ -121,8 +123,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _unreachable(error: Exception, provider: str, url: str) -> ModelError:
-    parts = urlsplit(url)
-    place = f"{provider} at {parts.scheme}://{parts.netloc}"
+    place = f"{provider} at {url.removesuffix('/chat/completions')}"
     match error:
         case aiohttp.ClientConnectorDNSError():
             what = f"{place} was not found: is the address right, and the network up?"
@@ -133,7 +134,7 @@ def _unreachable(error: Exception, provider: str, url: str) -> ModelError:
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | ConnectionError():
             what = f"{place} closed the connection without an answer."
             return ModelError(what, kind="truncated")
-        case aiohttp.InvalidURL():
+        case aiohttp.InvalidURL() | ValueError():
             what = f"The base URL of {provider} is not a URL that can be used: {url}."
         case _:
             what = f"{place} cannot be reached: {_reason(error)}."
@@ -141,6 +142,7 @@ def _unreachable(error: Exception, provider: str, url: str) -> ModelError:
 
 
 def _reason(error: Exception) -> str:
-    inner = getattr(error, "os_error", None) or error
-    text = getattr(inner, "strerror", None) or str(inner) or type(inner).__name__
-    return text.rstrip(".")
+    inner = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(inner, OSError) and inner.errno and inner.errno in errno.errorcode:
+        return os.strerror(inner.errno)
+    return (str(inner) or type(inner).__name__).rstrip(".")

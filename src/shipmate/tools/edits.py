@@ -82,7 +82,7 @@ def _check(edit: Edit, old: str, new: str) -> None:
     if old == new:
         raise ToolError(
             "oldString and newString differ in line ends only, and an edit keeps the line ends "
-            "of the file. To change them write the whole file with write_file."
+            "of the file. To change those use a command (`unix2dos`, `sed`)."
         )
 
 

@@ -28,7 +28,7 @@ _SIZE = ctypes.c_size_t(24)
 """Of `struct open_how`."""
 _BENEATH = 0x08 | 0x04 | 0x02
 """RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, RESOLVE_NO_MAGICLINKS."""
-_SAFE = (
+SAFE = (
     getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_NONBLOCK", 0)
@@ -143,7 +143,7 @@ def open_beneath(root: Path, relative: str, flags: int) -> int:
         return _open_checked(root / relative, flags)
     base = os.open(root, os.O_RDONLY | FOLDER | os.O_CLOEXEC)
     try:
-        descriptor = _openat2(base, relative, flags | _SAFE)
+        descriptor = _openat2(base, relative, flags | SAFE)
         return _step_by_step(base, relative, flags) if descriptor is None else descriptor
     finally:
         os.close(base)
@@ -207,16 +207,16 @@ def _step_by_step(base: int, relative: str, flags: int) -> int:
     here = os.dup(base)
     try:
         for name in folders:
-            below = os.open(name, os.O_RDONLY | FOLDER | _SAFE, dir_fd=here)
+            below = os.open(name, os.O_RDONLY | FOLDER | SAFE, dir_fd=here)
             os.close(here)
             here = below
-        return os.open(last, flags | _SAFE, dir_fd=here)
+        return os.open(last, flags | SAFE, dir_fd=here)
     finally:
         os.close(here)
 
 
 def _open_checked(place: Path, flags: int) -> int:
-    descriptor = os.open(place, flags | _SAFE)
+    descriptor = os.open(place, flags | SAFE)
     if os.path.realpath(place) != str(place):
         os.close(descriptor)
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(place))

@@ -112,3 +112,24 @@ def _returns(text: str) -> tuple[int, ...]:
 def _errors(encoding: str) -> str:
     """Damaged bytes within UTF-8 are kept as lone surrogates; text to write never has any."""
     return "surrogateescape" if encoding == "utf-8" else "strict"
+
+
+def in_the_style_of(before: bytes | None, content: str) -> bytes:
+    """Content written whole over a file keeps its encoding and BOM, and CR LF where all lines
+    end so. What its encoding cannot say becomes UTF-8."""
+    try:
+        plain = content.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError("The content holds half a character (a lone surrogate).") from error
+    found = decode(before) if before else None
+    if found is None:
+        return plain
+    ends = found.text.count("\n")
+    if ends and ends == found.text.count("\r\n") and "\r\n" not in content:
+        content = content.replace("\n", "\r\n")
+    try:
+        return found.bom + content.removeprefix("\ufeff" if found.bom else "").encode(
+            found.encoding
+        )
+    except UnicodeEncodeError:
+        return content.encode()

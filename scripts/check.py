@@ -58,6 +58,7 @@ CHECKS = (
     Check("format", tool("ruff", "format", "--check", "-q"), ".venv/bin/ruff format"),
     Check("lint", tool("ruff", "check", "-q"), ".venv/bin/ruff check --fix"),
     Check("sizes", script("sizes.py"), "split it where its two subjects part"),
+    Check("web api", script("api_types.py"), ".venv/bin/python scripts/api_types.py --write"),
     Check("docs", script("docs_complete.py"), "add what is missing to the page it names"),
     Check("lock", tool("uv", "lock", "--check", "-q"), ".venv/bin/uv lock"),
 )

@@ -1,10 +1,9 @@
-"""Prints the OpenAPI document that the page's types are generated from."""
+"""Prints the OpenAPI document of the server, from which the browser's types are made."""
 
-import sys
-
-import msgspec
+import json
 
 from shipmate.handlers.openapi import describe
 from shipmate.handlers.table import ENDPOINTS
 
-sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(describe(ENDPOINTS))) + b"\n")
+if __name__ == "__main__":
+    print(json.dumps(describe(ENDPOINTS), indent=1, sort_keys=True))

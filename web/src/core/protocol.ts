@@ -19,10 +19,10 @@ export interface ArgumentsDetail { kind: "arguments"; arguments: Record<string, 
 export interface ExitDetail {
   kind: "exit";
   /** Absent when the command did not end by itself. */
-  status?: number;
+  status?: number | null;
   seconds?: number;
   background?: string;
-  stopped?: "time_limit" | "user";
+  stopped?: "" | "time_limit" | "user";
 }
 export interface ImageDetail {
   kind: "image";

@@ -31,6 +31,11 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 
 /** Clean nodes from Markdown's HTML: text markup only, links to http, https and mailto only. */
 export function cleanNodes(html: string): DocumentFragment {
+  if (!DOMPurify.isSupported) {
+    const plain = document.createDocumentFragment();
+    plain.append(html);
+    return plain;
+  }
   return DOMPurify.sanitize(html, {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ATTRIBUTES,

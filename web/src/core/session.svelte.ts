@@ -1,0 +1,160 @@
+/** The session that is open: its transcript, kept current by the event stream. */
+import { ApiError } from "./api";
+import { snapshot, stop } from "./commands";
+import { Folds } from "./folds.svelte";
+import { Follower, type Link } from "./follow";
+import { sessionPath } from "./api";
+import { toRows, type Row } from "./rows";
+import { sessions } from "./sessions.svelte";
+import type { Frame } from "./sse";
+import { Transcript } from "./transcript";
+
+export type Phase = "loading" | "ready" | "missing" | "error";
+
+export class OpenSession {
+  readonly folds: Folds;
+  phase = $state<Phase>("loading");
+  /** Why it could not be read, in the server's words. */
+  error = $state("");
+  link = $state<Link>("connecting");
+  /** Rises when rows may differ; `pulse` rises when only streamed text grew. */
+  structure = $state(0);
+  pulse = $state(0);
+  stopping = $state(false);
+  loadingOlder = $state(false);
+  /** Rows were just added above: the list keeps its place from the end. */
+  shift = $state(false);
+
+  private readonly transcript = new Transcript();
+  private follower: Follower | null = null;
+  private queue: Frame[] = [];
+  private scheduled = false;
+  private closed = false;
+  private wasLost = false;
+
+  constructor(readonly id: string) {
+    this.folds = new Folds(id);
+    void this.load();
+  }
+
+  readonly rows: readonly Row[] = $derived.by(() => {
+    void this.structure;
+    const { blocks, lives, row } = this.transcript;
+    return toRows({ blocks, lives: [...lives.values()], row });
+  });
+
+  readonly row = $derived.by(() => (void this.structure, this.transcript.row));
+  readonly more = $derived.by(() => (void this.structure, this.transcript.more));
+
+  async load(): Promise<void> {
+    try {
+      const fresh = await snapshot(this.id);
+      if (this.closed) return;
+      this.queue = [];
+      this.transcript.load(fresh);
+      this.changed();
+      this.phase = "ready";
+      this.follower ??= this.follow();
+    } catch (error) {
+      this.failed(error as Error);
+    }
+  }
+
+  /** The page before the oldest block that is here. */
+  async older(): Promise<void> {
+    if (this.loadingOlder || !this.transcript.more) return;
+    this.loadingOlder = true;
+    try {
+      const page = await snapshot(this.id, this.transcript.oldest());
+      this.shift = true;
+      this.transcript.prepend(page.blocks, page.more);
+      this.structure += 1;
+    } finally {
+      this.loadingOlder = false;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    try {
+      await stop(this.id);
+    } catch (error) {
+      this.stopping = false;
+      throw error;
+    }
+  }
+
+  nudge(): void {
+    this.follower?.nudge();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.follower?.close();
+  }
+
+  private follow(): Follower {
+    return new Follower({
+      path: `${sessionPath(this.id)}/events`,
+      last: () => this.transcript.last,
+      onFrames: (batch) => this.take(batch),
+      onLink: (link) => this.linked(link),
+      onRefused: (error) => this.failed(error),
+    });
+  }
+
+  /** A line that comes back missed what is not kept, the state of the session among it. */
+  private linked(link: Link): void {
+    if (link === "lost") this.wasLost = true;
+    if (link === "open" && this.wasLost) {
+      this.wasLost = false;
+      void this.load();
+    }
+    this.link = link;
+  }
+
+  private failed(error: Error): void {
+    const gone = error instanceof ApiError && error.status === 404;
+    this.error = error.message;
+    this.phase = gone ? "missing" : "error";
+  }
+
+  /** What one frame of the screen brings is applied at once; hidden tabs draw no frames. */
+  private take(batch: Frame[]): void {
+    this.queue.push(...batch);
+    if (this.scheduled) return;
+    this.scheduled = true;
+    if (document.hidden) setTimeout(() => this.flush(), 100);
+    else requestAnimationFrame(() => this.flush());
+  }
+
+  private flush(): void {
+    this.scheduled = false;
+    const batch = this.queue;
+    this.queue = [];
+    let [structure, stream] = [false, false];
+    for (const { event, id } of batch) {
+      const applied = this.transcript.apply(event, id);
+      if (applied === "resync") return void this.load();
+      if (applied === "deleted") return this.deleted();
+      structure ||= applied === "blocks";
+      stream ||= applied === "stream";
+    }
+    if (structure) this.changed();
+    else if (stream) this.pulse += 1;
+  }
+
+  private changed(): void {
+    const row = this.transcript.row;
+    if (row) sessions.put(row);
+    if (row?.status !== "running") this.stopping = false;
+    this.shift = false;
+    this.structure += 1;
+    this.pulse += 1;
+  }
+
+  private deleted(): void {
+    sessions.drop(this.id);
+    this.phase = "missing";
+  }
+}

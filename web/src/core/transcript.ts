@@ -1,0 +1,197 @@
+/** A session as the browser knows it: blocks by place, and what is being streamed. */
+import {
+  isBlock,
+  type AnyBlock,
+  type Delta,
+  type Done,
+  type Event,
+  type Retry,
+  type SessionRow,
+  type StreamStart,
+  type Transient,
+} from "./protocol";
+import { parseId } from "./sse";
+
+/** A message that is being written. */
+export interface Live {
+  id: string;
+  agent: string;
+  model: string;
+  parent: string;
+  text: string;
+  reasoning: string;
+  /** ms since 1970 when it began here, and when its first word of text came (0: not yet). */
+  began: number;
+  spoke: number;
+  retry: Retry | null;
+}
+
+export interface Snapshot {
+  session: SessionRow;
+  /** The newest blocks, ascending by `pos`. */
+  blocks: AnyBlock[];
+  /** Blocks that wait for the user, whether in the window or not. */
+  pending: AnyBlock[];
+  epoch: string;
+  last_seq: number;
+  live?: { id: string; text: string; reasoning: string; agent?: string; model?: string }[];
+  /** Whether there are older blocks than the window's. */
+  more: boolean;
+}
+
+/** `resync`: something was missed that only a fresh snapshot can give. */
+export type Applied = "same" | "stream" | "blocks" | "resync" | "deleted";
+
+export class Transcript {
+  blocks: AnyBlock[] = [];
+  lives = new Map<string, Live>();
+  row: SessionRow | null = null;
+  done: Done | null = null;
+  epoch = "";
+  seq = 0;
+  more = false;
+  private ids = new Map<string, AnyBlock>();
+
+  constructor(private readonly now: () => number = Date.now) {}
+
+  /** Id to resume from, `<epoch>-<seq>`; empty before the first snapshot. */
+  get last(): string {
+    return this.epoch ? `${this.epoch}-${this.seq}` : "";
+  }
+
+  get(id: string): AnyBlock | undefined {
+    return this.ids.get(id);
+  }
+
+  /** Takes a snapshot; older pages stay when it joins on to what is here. */
+  load(snapshot: Snapshot): void {
+    const newest = this.blocks.at(-1)?.pos ?? 0;
+    const joins = snapshot.epoch === this.epoch && (snapshot.blocks[0]?.pos ?? 0) <= newest + 1;
+    if (!joins) {
+      this.ids.clear();
+      this.more = snapshot.more;
+    }
+    for (const block of [...snapshot.pending, ...snapshot.blocks]) {
+      const known = this.ids.get(block.id);
+      if (!known || known.seq < block.seq) this.ids.set(block.id, block);
+    }
+    this.blocks = [...this.ids.values()].sort(byPlace);
+    this.row = snapshot.session;
+    this.epoch = snapshot.epoch;
+    this.seq = joins ? Math.max(this.seq, snapshot.last_seq) : snapshot.last_seq;
+    this.done = null;
+    this.lives.clear();
+    for (const live of snapshot.live ?? []) {
+      if (this.ids.has(live.id)) continue;
+      this.begin({ type: "stream_start", ...live });
+      this.lives.set(live.id, { ...this.lives.get(live.id)!, ...live, spoke: this.spoken(live) });
+    }
+  }
+
+  /** An older page: blocks before those that are here. */
+  prepend(blocks: AnyBlock[], more: boolean): void {
+    const fresh = blocks.filter((block) => !this.ids.has(block.id));
+    for (const block of fresh) this.ids.set(block.id, block);
+    this.blocks = [...fresh, ...this.blocks].sort(byPlace);
+    this.more = more;
+  }
+
+  /** Place of the oldest block of the loaded window (pending ones from before it left out). */
+  oldest(): number {
+    const settled = this.blocks.find((b) => !isPending(b)) ?? this.blocks[0];
+    return settled?.pos ?? 0;
+  }
+
+  /** Takes one event; applying it again changes nothing. */
+  apply(event: Event, id = ""): Applied {
+    const place = parseId(id);
+    if (place && this.epoch && place.epoch !== this.epoch) return "resync";
+    if (!isBlock(event)) return this.transient(event);
+    if (place) this.seq = Math.max(this.seq, place.seq);
+    return this.put(event);
+  }
+
+  private put(block: AnyBlock): Applied {
+    const known = this.ids.get(block.id);
+    if (known && known.seq >= block.seq) return "same";
+    this.ids.set(block.id, block);
+    this.lives.delete(block.id);
+    if (block.type === "user") this.done = null;
+    const index = known ? this.blocks.indexOf(known) : -1;
+    if (index >= 0) this.blocks = this.blocks.with(index, block);
+    else this.blocks = inserted(this.blocks, block);
+    return "blocks";
+  }
+
+  private transient(event: Transient): Applied {
+    switch (event.type) {
+      case "stream_start":
+        if (this.ids.has(event.id) || this.lives.has(event.id)) return "same";
+        this.begin(event);
+        return "blocks";
+      case "delta":
+        return this.grow(event);
+      case "stream_end":
+      case "keep_alive":
+        return "same"; // the message block that follows takes the stream's place
+      case "retry":
+        return this.retried(event);
+      case "session":
+        this.row = event.row;
+        return "blocks";
+      case "session_deleted":
+        return "deleted";
+      case "done":
+        this.done = event;
+        this.lives.clear();
+        return "blocks";
+    }
+  }
+
+  private begin(start: StreamStart): void {
+    const { id, agent = "", model = "", parent = "" } = start;
+    const began = this.now();
+    this.done = null;
+    this.lives.set(id, {
+      id, agent, model, parent, text: "", reasoning: "", began, spoke: 0, retry: null,
+    });
+  }
+
+  private grow(delta: Delta): Applied {
+    const live = this.lives.get(delta.id);
+    if (!live) return this.ids.has(delta.id) ? "same" : "resync";
+    const field = delta.text ? "text" : "reasoning";
+    const piece = delta[field] ?? "";
+    const have = live[field].length;
+    if (delta.offset > have) return "resync";
+    const fresh = piece.slice(have - delta.offset);
+    if (!fresh) return "same";
+    const first = live.text === "" && field === "text";
+    live[field] += fresh;
+    live.retry = null;
+    if (first) live.spoke = this.now();
+    return first ? "blocks" : "stream";
+  }
+
+  private retried(event: Retry): Applied {
+    const live = this.lives.get(event.id);
+    if (!live) this.begin({ type: "stream_start", id: event.id });
+    this.lives.get(event.id)!.retry = event;
+    return "blocks";
+  }
+
+  private spoken(live: { text: string }): number {
+    return live.text ? this.now() : 0;
+  }
+}
+
+const byPlace = (a: AnyBlock, b: AnyBlock): number => a.pos - b.pos;
+
+const isPending = (block: AnyBlock): boolean =>
+  (block.type === "approval_request" || block.type === "ask_user") && block.result === undefined;
+
+function inserted(blocks: AnyBlock[], block: AnyBlock): AnyBlock[] {
+  let index = blocks.length;
+  while (index > 0 && blocks[index - 1]!.pos > block.pos) index--;
+  return blocks.toSpliced(index, 0, block);
+}

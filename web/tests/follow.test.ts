@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { backoff, DEAD_AFTER, Follower, type Link } from "../src/core/follow";
+import { FrameReader, parseId, type Frame } from "../src/core/sse";
+
+interface Line {
+  headers: Record<string, string>;
+  say: (text: string) => void;
+  cut: () => void;
+}
+
+/** A server of event streams: each fetch is a line that the test speaks on. */
+function switchboard(): { lines: Line[]; status: number[] } {
+  const board = { lines: [] as Line[], status: [] as number[] };
+  vi.stubGlobal("fetch", (_: string, init: RequestInit) => {
+    const status = board.status.shift() ?? 200;
+    if (status !== 200) return Promise.resolve(new Response("{}", { status }));
+    let control!: ReadableStreamDefaultController<Uint8Array>;
+    const body = new ReadableStream<Uint8Array>({ start: (c) => void (control = c) });
+    init.signal?.addEventListener("abort", () => {
+      try {
+        control.error(new DOMException("aborted", "AbortError"));
+      } catch {
+        // it had ended already
+      }
+    });
+    board.lines.push({
+      headers: init.headers as Record<string, string>,
+      say: (text) => control.enqueue(new TextEncoder().encode(text)),
+      cut: () => control.error(new TypeError("network")),
+    });
+    return Promise.resolve(new Response(body));
+  });
+  return board;
+}
+
+const user = (seq: number): string =>
+  `id: e-${seq}\nevent: user\ndata: {"type":"user","id":"u${seq}","text":"x","pos":${seq},"seq":${seq}}\n\n`;
+
+describe("following a stream", () => {
+  let got: Frame[];
+  let links: Link[];
+  let refused: number[];
+  const follow = (): Follower =>
+    new Follower({
+      path: "/api/agent/sessions/s/events",
+      last: () => got.at(-1)?.id ?? "",
+      onFrames: (frames) => got.push(...frames),
+      onLink: (link) => links.push(link),
+      onRefused: (error) => refused.push(error.status),
+    });
+
+  beforeEach(() => {
+    [got, links, refused] = [[], [], []];
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+  });
+
+  test("after a cut it goes on from the last event it had", async () => {
+    const board = switchboard();
+    const follower = follow();
+    await vi.advanceTimersByTimeAsync(0);
+    board.lines[0]!.say(user(1) + user(2).slice(0, 20));
+    await vi.advanceTimersByTimeAsync(0);
+    board.lines[0]!.say(user(2).slice(20));
+    await vi.advanceTimersByTimeAsync(0);
+    board.lines[0]!.cut();
+    await vi.advanceTimersByTimeAsync(300);
+    expect(got.map((f) => f.id)).toEqual(["e-1", "e-2"]);
+    expect(board.lines[1]!.headers["Last-Event-ID"]).toBe("e-2");
+    follower.close();
+  });
+
+  test("a line that says nothing for 40 s is dead, one that is kept alive is not", async () => {
+    const board = switchboard();
+    const follower = follow();
+    await vi.advanceTimersByTimeAsync(DEAD_AFTER - 1000);
+    board.lines[0]!.say('event: keep_alive\ndata: {"type":"keep_alive"}\n\n');
+    await vi.advanceTimersByTimeAsync(DEAD_AFTER - 1000);
+    expect(board.lines).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(board.lines).toHaveLength(2);
+    expect(links).toContain("lost");
+    follower.close();
+  });
+
+  test("a refusal for good ends it and is told, a failing server is tried again", async () => {
+    const board = switchboard();
+    board.status = [503, 503, 404];
+    follow();
+    await vi.advanceTimersByTimeAsync(1500);
+    expect(refused).toEqual([404]);
+    expect(links.at(-1)).toBe("closed");
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(refused).toHaveLength(1);
+  });
+
+  test("a nudge tries at once, and after close nothing is tried", async () => {
+    const board = switchboard();
+    board.status = Array<number>(10).fill(503);
+    const follower = follow();
+    await vi.advanceTimersByTimeAsync(8000);
+    const left = board.status.length;
+    follower.nudge();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(board.status.length).toBe(left - 1);
+    follower.close();
+    const after = board.status.length;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(board.status.length).toBe(after);
+  });
+
+  test("waits grow from 0.25 s to 10 s", () => {
+    expect([0, 1, 2, 5, 6, 20].map((n) => backoff(n, 0))).toEqual([
+      250, 500, 1000, 8000, 10_000, 10_000,
+    ]);
+    expect(backoff(6, 1)).toBe(8000);
+  });
+});
+
+describe("frames", () => {
+  test("come whole from any pieces; broken JSON is left out", () => {
+    const text = `${user(1)}event: x\ndata: {broken\n\n${user(2)}`;
+    const whole = new FrameReader().feed(text).map((f) => f.id);
+    for (let size = 1; size < text.length; size += 7) {
+      const reader = new FrameReader();
+      const ids: string[] = [];
+      for (let at = 0; at < text.length; at += size) {
+        ids.push(...reader.feed(text.slice(at, at + size)).map((f) => f.id));
+      }
+      expect(ids).toEqual(whole);
+    }
+    expect(whole).toEqual(["e-1", "e-2"]);
+  });
+
+  test("ids carry epoch and number", () => {
+    expect(parseId("ab-c-12")).toEqual({ epoch: "ab-c", seq: 12 });
+    expect(parseId("")).toBeNull();
+    expect(parseId("x-y")).toBeNull();
+  });
+});

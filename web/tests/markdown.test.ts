@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { renderAll, StreamMarkdown, type MdBlock } from "../src/core/markdown";
+
+const TEXT = `# Title
+
+Some **bold** text with \`code\` and a [link](https://example.com).
+Second line.
+
+- one
+- two
+  - nested
+
+  still two
+
+1. first
+   \`\`\`sh
+   ls -la
+   \`\`\`
+2. second
+
+| a | b |
+|---|--:|
+| 1 | 2 |
+
+\`\`\`python
+def f():
+    return "\`\`"
+
+# after a blank
+\`\`\`
+
+~~~
+tilde \`\`\` inside
+~~~
+> quote
+
+\`\`\`\`md
+\`\`\`js
+inner
+\`\`\`
+\`\`\`\`
+
+最后一行 🚢`;
+
+const all = (blocks: MdBlock[]): string =>
+  blocks.map((b) => (b.kind === "code" ? `<${b.lang}>${b.code}` : b.html)).join("");
+
+function random(seed: number): () => number {
+  let s = seed;
+  return () => (s = (s * 1103515245 + 12345) & 0x7fffffff) / 0x7fffffff;
+}
+
+describe("Markdown", () => {
+  test("streamed in any pieces it ends as when it came whole", () => {
+    const whole = all(renderAll(`${TEXT}\n`));
+    for (let seed = 1; seed <= 200; seed++) {
+      const next = random(seed);
+      const stream = new StreamMarkdown();
+      for (let at = 0; at < TEXT.length; ) {
+        const size = 1 + Math.floor(next() * (seed % 2 ? 3 : 40));
+        stream.push(TEXT.slice(at, at + size));
+        at += size;
+      }
+      stream.push("\n");
+      expect(all(stream.blocks), `seed ${seed}`).toBe(whole);
+    }
+  });
+
+  test("half a mark looks closed, and half a fence is code already", () => {
+    const stream = new StreamMarkdown();
+    stream.push("some **bo");
+    expect(all(stream.blocks)).toContain("<strong>bo</strong>");
+    stream.push("ld**\n\n```py\nx = 1\ny");
+    expect(stream.blocks.at(-1)).toEqual({ kind: "code", lang: "py", code: "x = 1" });
+  });
+
+  test("sealed blocks are the same objects after more text", () => {
+    const stream = new StreamMarkdown();
+    stream.push("one\n\ntwo\n\nthree");
+    const first = stream.blocks[0];
+    stream.push(" and more\n\nfour");
+    expect(stream.blocks[0]).toBe(first);
+  });
+
+  test("raw HTML stays text and a picture becomes a link", () => {
+    const html = all(renderAll('<img src="http://evil/x"> ![alt](http://evil/y)\n\n<script>a()</script>'));
+    expect(html).not.toMatch(/<img|<script/);
+    expect(html).toContain('href="http://evil/y"');
+  });
+
+  test("a fence that never closes costs no more for each piece", () => {
+    const stream = new StreamMarkdown();
+    stream.push("```\n");
+    const began = performance.now();
+    for (let i = 0; i < 20_000; i++) stream.push("line of code\n");
+    expect(stream.blocks.at(-1)).toMatchObject({ kind: "code" });
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+});

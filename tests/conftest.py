@@ -1,6 +1,9 @@
 """What many tests start from."""
 
+import ipaddress
+import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -14,3 +17,20 @@ def provider() -> Iterator[Provider]:
     yield provider
     provider.close()
     assert provider.broken == []
+
+
+@pytest.fixture(autouse=True, scope="session")
+def loopback_only() -> Iterator[None]:
+    """No test reaches the network: a connection to anywhere else fails at once."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            host = str(address[0])
+            if host != "localhost" and not ipaddress.ip_address(host).is_loopback:
+                raise AssertionError(f"a test tried to connect to {address}")
+        connect(self, address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded)
+        yield

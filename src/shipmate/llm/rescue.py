@@ -1,0 +1,195 @@
+"""Recovers tool calls that a model wrote as text instead of making them.
+
+Seen with small models and with servers whose template or parser does not fit: the reply is a
+bare or fenced JSON object, or stands in <tools> or <tool_call>. Only the names of offered tools
+are accepted, and the arguments must fit that tool's parameters, so that prose that merely shows
+JSON stays prose.
+"""
+
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from shipmate.llm.model import (
+    ChatMessage,
+    FunctionCall,
+    Model,
+    ModelInfo,
+    Part,
+    Reply,
+    Retrying,
+    StreamItem,
+    ToolSpec,
+)
+
+TAGS = re.compile(r"<(tool_call|tools|function_call)>\s*(.*?)\s*(?:</\1>|(?=<\1>)|\Z)", re.DOTALL)
+FENCES = re.compile(r"```(?:json|tool_call|tool_code|xml)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+MARKS = (
+    *("<tool_call>", "<tools>", "<function_call>"),
+    *("```\n", "```json\n", "```tool_call\n", "```tool_code\n", "```xml\n"),
+)
+"""Where a written call may begin, apart from a reply that begins with `{`."""
+SUSPECT = re.compile("|".join(map(re.escape, MARKS)))
+LONGEST = max(map(len, MARKS))
+
+NOTE = "The model wrote its tool call as text; it was recovered."
+
+
+def rescue(text: str, tools: Sequence[ToolSpec]) -> tuple[tuple[FunctionCall, ...], str]:
+    """The calls written in the text, and the text without them. No calls: nothing in it is
+    certainly one, and the text is given back as it was."""
+    offered = {tool.name: tool.parameters for tool in tools}
+    for pattern, group in ((TAGS, 2), (FENCES, 1)):
+        calls: list[FunctionCall] = []
+        rest: list[str] = []
+        end = 0
+        for match in pattern.finditer(text):
+            found = [c for item in _objects(match.group(group)) if (c := _call(item, offered))]
+            calls += found
+            if found:
+                rest.append(text[end : match.start()])
+                end = match.end()
+        if calls:
+            return tuple(calls), ("".join(rest) + text[end:]).strip()
+    if text.lstrip().startswith("{"):
+        calls = [c for item in _objects(text) if (c := _call(item, offered))]
+        if calls:
+            return tuple(calls), ""
+    return (), text
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """The JSON objects in the text, outermost ones, in order."""
+    decoder = json.JSONDecoder(strict=False)
+    at = 0
+    while (at := text.find("{", at)) >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except ValueError:
+            at += 1
+            continue
+        except RecursionError:
+            return
+        yield value
+        at = end
+
+
+def _call(value: Any, offered: Mapping[str, Mapping[str, Any]]) -> FunctionCall | None:
+    """The object as a call, in one of the spellings seen, if it fits an offered tool."""
+    if not isinstance(value, dict):
+        return None
+    item = cast("dict[str, Any]", value)
+    if isinstance(item.get("function"), dict):
+        item = cast("dict[str, Any]", item["function"])
+    name = next((item[k] for k in ("name", "tool", "tool_name") if k in item), None)
+    arguments = next((item[k] for k in ("arguments", "parameters", "args") if k in item), None)
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return None
+    if not isinstance(name, str) or name not in offered or not isinstance(arguments, dict):
+        return None
+    given = cast("dict[str, Any]", arguments)
+    if not _fits(given, offered[name]):
+        return None
+    return FunctionCall(name, given, json.dumps(given, ensure_ascii=False), rescued=True)
+
+
+def _fits(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> bool:
+    required, known = parameters.get("required", ()), parameters.get("properties", {})
+    return set(required) <= set(arguments) <= set(known)
+
+
+@dataclass(slots=True)
+class Held:
+    """Text on its way to the user, held back from where a written call may begin."""
+
+    pending: str = ""
+    begun: bool = False
+    """Something other than white space was let through."""
+    holding: bool = False
+
+    def add(self, text: str) -> str:
+        """What may be shown now."""
+        self.pending += text
+        if self.holding:
+            return ""
+        if not self.begun and self.pending.lstrip().startswith("{"):
+            self.holding = True
+            return ""
+        if match := SUSPECT.search(self.pending):
+            self.holding = True
+            return self._let(match.start())
+        return self._let(self._sure())
+
+    def _sure(self) -> int:
+        """How much of the pending text cannot be the beginning of something suspect."""
+        for start in range(max(0, len(self.pending) - LONGEST), len(self.pending)):
+            end = self.pending[start:]
+            if any(mark.startswith(end) for mark in MARKS):
+                return start
+        return len(self.pending) if self.begun or self.pending.strip() else 0
+
+    def _let(self, end: int) -> str:
+        shown, self.pending = self.pending[:end], self.pending[end:]
+        self.begun = self.begun or bool(shown.strip())
+        return shown
+
+
+class RescueModel:
+    """A model whose written calls are recovered. After `patience` rescues it goes on with
+    `instead`, if there is one: a mode in which it cannot write them wrongly."""
+
+    def __init__(self, model: Model, instead: Model | None = None, patience: int = 2) -> None:
+        self.model = model
+        self.instead = instead
+        self.patience = patience
+        self.rescued = 0
+
+    @property
+    def info(self) -> ModelInfo:
+        return self.model.info
+
+    async def stream(
+        self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]
+    ) -> AsyncGenerator[StreamItem]:
+        if self.instead is not None and self.rescued >= self.patience:
+            async with aclosing(self.instead.stream(messages, tools)) as items:
+                async for item in items:
+                    yield item
+            return
+        held = Held()
+        async with aclosing(self.model.stream(messages, tools)) as items:
+            async for item in items:
+                for shown in self._pass(item, held, tools):
+                    yield shown
+
+    def _pass(
+        self, item: StreamItem, held: Held, tools: Sequence[ToolSpec]
+    ) -> Iterator[StreamItem]:
+        match item:
+            case Part():
+                shown = held.add(item.text) if tools else item.text
+                if shown or item.reasoning:
+                    yield Part(shown, item.reasoning)
+            case Retrying():
+                held.pending, held.begun, held.holding = "", False, False
+                yield item
+            case Reply():
+                reply = self._rescued(item, tools)
+                if reply is item and held.pending:
+                    yield Part(held.pending)
+                yield reply
+
+    def _rescued(self, reply: Reply, tools: Sequence[ToolSpec]) -> Reply:
+        if reply.calls or not tools or reply.finish == "length":
+            return reply
+        calls, rest = rescue(reply.text, tools)
+        if not calls:
+            return reply
+        self.rescued += 1
+        return replace(reply, text=rest, calls=calls, notes=(*reply.notes, NOTE))

@@ -1,14 +1,14 @@
 """The data directory: where it is, and that one server at a time has it."""
 
-import contextlib
 import os
-import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import platformdirs
 
-from shipmate.errors import ConfigError, ConflictError
+from shipmate.errors import ConfigError
+from shipmate.safety.lock import held_file
 
 
 def data_directory(
@@ -32,36 +32,10 @@ def data_directory(
     return path.resolve()
 
 
-@contextlib.contextmanager
-def held(data: Path) -> Generator[None]:
-    """Keep the directory for this process; a `ConflictError` names the process that has it.
-    The system gives the lock back when the process ends, however it ends."""
-    file = data / "lock"
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            _lock(descriptor)
-        except OSError:
-            owner = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
-            raise ConflictError(
-                f"Another shipmate (process {owner or 'unknown'}) has the data directory {data}; "
-                "stop it, or give this one another with --data."
-            ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(descriptor: int) -> None:
-        os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # past the text, which others may then read
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def held(data: Path) -> AbstractContextManager[None]:
+    """Keep the directory for this process; a `ConflictError` names the process that has it."""
+    return held_file(
+        data / "lock",
+        f"Another shipmate (process {{owner}}) has the data directory {data}; "
+        "stop it, or give this one another with --data.",
+    )

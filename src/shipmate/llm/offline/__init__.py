@@ -1,0 +1,1 @@
+"""Packaged models: a real language model without a key, fetched from the package index."""

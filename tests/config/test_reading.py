@@ -87,6 +87,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path, te
         ('[interface]\nsend_key = "tab"', "must be one of shift+enter, enter, ctrl+enter"),
         ('[providers.a]\napi_key = "sk-1"', "[providers.a] api_key: expected a reference"),
         ('[providers.a]\napi_key = {env="A", secret="b"}', "expected a reference"),
+        ('[providers.a]\ntype = "depseek"', "unknown type 'depseek'; did you mean deepseek?"),
         ('[providers.a]\nbase_url = "localhost:1"', "base_url must be like https://host/v1"),
         ('[providers.a]\nbase_url = "http://u:p@h/v1"', "base_url must hold no key"),
         ("[[providers.a.models]]\nvison = true", "[providers.a.models.1] vison: unknown setting"),

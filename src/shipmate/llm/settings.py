@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
+from shipmate.errors import did_you_mean
+from shipmate.llm.known import KNOWN
 from shipmate.safety.secrets import SecretRef
 
 ToolMode = Literal["native", "native+rescue", "schema"]
@@ -49,7 +51,7 @@ class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     """`[providers.NAME]`: one model provider."""
 
     type: str = "openai"
-    """A known type (`llm.providers.KNOWN`); `openai` is any compatible server."""
+    """A known type (`llm.known`); `openai` with a `base_url` is any compatible server."""
     title: str = ""
     base_url: str = ""
     """Ends before `/chat/completions`; empty: that of the type."""
@@ -62,6 +64,8 @@ class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     models: tuple[ModelSettings, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.type not in KNOWN:
+            raise ValueError(f"unknown type {self.type!r}{did_you_mean(self.type, KNOWN)}")
         if self.base_url:
             self._check_url()
         ids = [model.id for model in self.models]

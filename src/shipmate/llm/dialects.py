@@ -1,0 +1,75 @@
+"""How the settings of a provider become its requests: thinking, and the way tools are called."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from shipmate.llm.connections import Connections
+from shipmate.llm.known import KNOWN
+from shipmate.llm.model import Model, ModelInfo
+from shipmate.llm.openai import Endpoint, OpenAIModel
+from shipmate.llm.rescue import RescueModel
+from shipmate.llm.retry import RetryingModel
+from shipmate.llm.schema import SchemaModel
+from shipmate.llm.settings import ModelSettings, ProviderSettings, ToolMode
+
+
+def endpoint_of(title: str, base_url: str, settings: ProviderSettings, api_key: str) -> Endpoint:
+    """Where the provider is, and the fields each request to it carries."""
+    replays = KNOWN[settings.type].thinking in ("deepseek", "zhipu")
+    return Endpoint(
+        title,
+        base_url,
+        api_key,
+        extra={**thinking_fields(settings), **settings.extra_body},
+        replay_reasoning="calls" if replays else "never",
+    )
+
+
+def thinking_fields(settings: ProviderSettings) -> dict[str, Any]:
+    """The fields that set thinking, as this type of provider spells them; none where nothing is
+    set, so that the provider's own default holds."""
+    enabled, effort = settings.thinking_enabled, settings.reasoning_effort
+    if enabled is None and effort is None:
+        return {}
+    on = enabled is not False and effort != "off"
+    match KNOWN[settings.type].thinking:
+        case "deepseek":
+            toggle = {"thinking": {"type": "enabled" if on else "disabled"}}
+            return {**toggle, "reasoning_effort": effort or "high"} if on else toggle
+        case "effort":
+            strength = {None: "high", "max": "high"}.get(effort, effort)
+            return {"reasoning_effort": strength if on else "none"}
+        case "zhipu":
+            return {"thinking": {"type": "enabled" if on else "disabled"}}
+        case "qwen":
+            return {"enable_thinking": on}
+        case _:
+            return {}
+
+
+def in_mode(
+    info: ModelInfo,
+    end: Endpoint,
+    model: ModelSettings,
+    connections: Connections,
+    *,
+    local: bool,
+) -> Model:
+    """The model, asked for tool calls in the way that is set, else in the one that fits: native;
+    on this machine with rescue, and by schema once calls had to be rescued twice."""
+    limit: dict[str, Any] = {"max_tokens": model.max_output} if model.max_output else {}
+
+    def constrained(fields: Mapping[str, Any]) -> Model:
+        with_fields = replace(end, extra={**end.extra, **limit, **fields})
+        return RetryingModel(OpenAIModel(info, with_fields, connections))
+
+    mode: ToolMode = model.tool_mode or ("native+rescue" if local else "native")
+    match mode:
+        case "native":
+            return constrained({})
+        case "native+rescue":
+            instead = SchemaModel(constrained, model.tool_listing) if local else None
+            return RescueModel(constrained({}), instead)
+        case "schema":
+            return SchemaModel(constrained, model.tool_listing)

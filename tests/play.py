@@ -86,7 +86,7 @@ async def stage(
 
     async def assemble(row: SessionRow) -> Agent:
         guard = guards.setdefault(row.id, ReadGuard())
-        work = Workspace(root, row.id, files=folder / "files" / row.id, guard=guard)
+        work = Workspace(root, row.id, files=folder / "files", guard=guard)
         return Agent(ASSISTANT, model, "You help.", chosen, work, titles=False)
 
     async with asyncio.TaskGroup() as tasks:

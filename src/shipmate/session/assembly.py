@@ -36,7 +36,7 @@ class Assembly:
             root=root,
             session=row.id,
             protected=(self.data,),
-            files=self.data / "files" / row.id,
+            files=self.data / "files",
             limits=self.limits(),
             guard=self.guards.setdefault(row.id, ReadGuard()),
             vision=model.info.vision,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.tools import ripgrep
 from shipmate.tools.tool import Workspace
 
 
@@ -13,3 +14,13 @@ def work(tmp_path: Path) -> Workspace:
     root = tmp_path.resolve() / "project"
     root.mkdir()
     return Workspace(root=root, session="s1", files=tmp_path.resolve() / "files")
+
+
+@pytest.fixture(params=["ripgrep", "our own program"])
+def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each test runs with both search programs."""
+    if request.param != "ripgrep":
+        monkeypatch.setattr(ripgrep, "ripgrep", lambda: "")
+    elif not ripgrep.ripgrep():
+        pytest.skip("there is no ripgrep")
+    return request.param

@@ -67,6 +67,13 @@ def decode(data: bytes) -> Text | None:
     return _strict(data, "utf-8") or _legacy(data)
 
 
+def decode_head(head: bytes) -> Text | None:
+    """`decode` for the beginning of a longer file: a character cut in two is left out."""
+    if b"\0" in head:
+        return decode(head[: len(head) & ~3])
+    return decode(head[: head.rfind(b"\n") + 1] or head)
+
+
 def decode_line(line: bytes) -> str:
     """One line of output: UTF-8, else GB 18030 where it reads as Chinese, else `\\xNN`."""
     try:

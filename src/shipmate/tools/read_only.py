@@ -10,6 +10,8 @@ from msgspec import Struct
 from shipmate.protocol import MatchesDetail
 from shipmate.safety.verdict import ALLOW, Verdict
 from shipmate.tools.files import note_stamp
+from shipmate.tools.find import file_search
+from shipmate.tools.grep import grep_search
 from shipmate.tools.listing import list_files, near_names
 from shipmate.tools.output import SPILL, spill_file
 from shipmate.tools.pictures import view_image
@@ -232,4 +234,4 @@ def _output(text: str, shown: Part) -> ToolOutput:
     return ToolOutput(text, details=details, truncated=bool(shown.go_on))
 
 
-TOOLS = (read_file, read_files, list_files, view_image)
+TOOLS = (read_file, read_files, list_files, view_image, file_search, grep_search)

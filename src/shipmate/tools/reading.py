@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from shipmate.tools.decode import Text, decode, kind_of
+from shipmate.tools.decode import Text, decode, decode_head, kind_of
 from shipmate.tools.files import check_regular, file_errors, opened, read_descriptor, real_path
 from shipmate.tools.output import cut
 from shipmate.tools.tool import ToolError, Workspace
@@ -107,7 +107,7 @@ def load(work: Workspace, path: str, span: Span) -> Content:
     with file_errors(path), opened(work.root, relative, os.O_RDONLY) as descriptor:
         found = check_regular(descriptor, path)
         head = read_descriptor(descriptor, _HEAD)
-        kind = decode(head)
+        kind = decode_head(head) if len(head) == _HEAD else decode(head)
         if kind is None or (not kind.text and found.st_size == 0):
             said = _said_instead(name, head, found.st_size)
             return Content(name, real, found.st_size, instead=said)

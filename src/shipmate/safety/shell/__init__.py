@@ -1,0 +1,43 @@
+"""What a shell command would do, judged from its text alone.
+
+`check_shell` parses the text into the simple commands that would run (through wrappers,
+substitutions, pipes into shells, `sh -c`, here-documents) and gives each to a judge that knows
+the program. Four answers: `safe` reads only and stays inside the project; `ask` is everything
+that is neither; `dangerous` destroys, escapes, hides or sends secrets; `blocked` can only
+destroy, and nobody can approve it (readings 16). What cannot be parsed or is hidden is never
+safe, and hiding is itself a reason for `dangerous`. Nothing is read from disk and nothing runs.
+
+To teach it a program, add a row: `readers` for one that only reads, `wrappers` for one that runs
+another, `services.RULES` for one that is red with some arguments; a function elsewhere where a
+row is not enough.
+"""
+
+from shipmate.safety.shell.appearance import appearance
+from shipmate.safety.shell.call import Scope
+from shipmate.safety.shell.inquiry import Inquiry
+from shipmate.safety.shell.risk import Risk, ShellVerdict, ask, worst
+
+__all__ = ["ShellVerdict", "check_shell"]
+NAMES = {
+    Risk.SAFE: "safe",
+    Risk.ASK: "ask",
+    Risk.DANGEROUS: "dangerous",
+    Risk.BLOCKED: "blocked",
+}
+SHELLS = ("bash", "cmd", "powershell")
+
+
+def check_shell(command: str, shell: str = "bash") -> ShellVerdict:
+    """Judge `command` as text for `shell`: `bash`, `cmd`, `powershell`, or `any` of them.
+
+    With `any` the highest risk of the three holds. Pure: the same text, the same answer.
+    """
+    inquiry = Inquiry()
+    found = list(appearance(command))
+    if command.strip():
+        shells = SHELLS if shell == "any" else (shell,)
+        found += [inquiry.script(command, each, Scope(shell=each), None) for each in shells]
+    else:
+        found.append(ask("empty", "There is no command."))
+    result = worst(found)
+    return ShellVerdict(NAMES[result.risk], result.reason, result.rule, tuple(inquiry.commands))

@@ -1,0 +1,97 @@
+"""Commands of cmd.exe: a small tokenizer, enough to find the programs that would run."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from shipmate.safety.shell import places
+from shipmate.safety.shell.call import Inquiry, Scope
+from shipmate.safety.shell.risk import HIDDEN, Finding, ask, block, danger, worst
+
+TOKEN = re.compile(
+    r"""(?P<escape>\^\n?.?) | (?P<quoted>"[^"]*"?) | (?P<end>&&|\|\||[&|\n()])
+    | (?P<redirect>\d?>>?(?:&\d)?|<) | (?P<blank>[ \t,;=]+) | (?P<variable>%[^%\s]*%|![^!\s]+!)
+    | (?P<plain>.)""",
+    re.X | re.S,
+)
+KNOWN = {"%comspec%": "cmd", "%systemroot%": r"C:\Windows", "%windir%": r"C:\Windows", "%cd%": "."}
+SKIPPED = re.compile(
+    r"""^(?:@+|do\b|else\b|if\s+(?:/i\s+)?(?:not\s+)?(?:exist\s+\S+|errorlevel\s+\d+|defined\s+\S+
+    |\S+\s*(?:==|equ|neq|lss|leq|gtr|geq)\s*\S+)|for\s+(?:/\w\s+(?:\S+\s+)?)?%%?\w\s+in\b)\s*""",
+    re.I | re.X,
+)
+
+
+def judge_cmd_script(inquiry: Inquiry, text: str, scope: Scope, feed: str | None = None) -> Finding:
+    """The worst of what cmd would run."""
+    found: list[Finding] = []
+    if re.search(r"%0\s*\|\s*%0", text):
+        found.append(block("fork-bomb", "A script that starts itself without end."))
+    if text.count('"') % 2:
+        found.append(ask("syntax", "A quote is not closed."))
+    scope = replace(scope, shell="cmd", variables={}, functions={})  # noqa: S604 - a name, nothing runs
+    for command, piped in _commands(text):
+        words, targets = _words(command)
+        found.extend(places.write(t.replace("\\", "/"), scope) for t in targets if not _nul(t))
+        if words and HIDDEN in words[0]:
+            found.append(danger("hidden-command", "The name of the command is not visible."))
+        elif words:
+            found.append(inquiry.command(words, scope, HIDDEN if piped else feed))
+        if command[:1] == "\0":
+            found.append(ask("control", "The command is conditional or a loop."))
+    return worst(found)
+
+
+def _nul(target: str) -> bool:
+    return target.lower() in {"nul", "con", ""}
+
+
+def _commands(text: str) -> Iterator[tuple[str, bool]]:
+    """The text of each command, and whether it reads from a pipe."""
+    start, piped = 0, False
+    for match in TOKEN.finditer(text):
+        if match.lastgroup == "end":
+            yield text[start : match.start()].strip(), piped
+            start, piped = match.end(), match[0] == "|"
+    yield text[start:].strip(), piped
+
+
+def _words(command: str) -> tuple[list[str], list[str]]:
+    """The words of a command, and the targets of its redirections."""
+    previous = ""
+    while command != previous:
+        previous, command = command, SKIPPED.sub("", command.strip())
+    if re.match(r"rem\b|::", command, re.I):
+        return [], []
+    words, targets, word, into = list[str](), list[str](), "", words_of(command)
+    redirecting = False
+    for kind, piece in into:
+        if kind in {"blank", "redirect"}:
+            (targets if redirecting and word else words).extend([word] if word else [])
+            redirecting = redirecting and not word
+            word = ""
+            redirecting |= kind == "redirect" and ">" in piece and "&" not in piece
+        else:
+            word += piece
+    (targets if redirecting else words).extend([word] if word else [])
+    return _glued(words), targets
+
+
+def words_of(command: str) -> Iterator[tuple[str, str]]:
+    for match in TOKEN.finditer(command):
+        kind, piece = str(match.lastgroup), match[0]
+        if kind == "escape":
+            piece = piece[1:].removeprefix("\n")
+        elif kind == "quoted":
+            piece = piece.strip('"')
+        elif kind == "variable":
+            piece = KNOWN.get(piece.lower(), HIDDEN)
+        yield kind, piece
+
+
+def _glued(words: list[str]) -> list[str]:
+    """`FORMAT/Q` and `cd..` are a name and its first argument; `echo.` is echo."""
+    match = re.fullmatch(r"([\w.-]+?)([/.][^\\]*)", words[0]) if words else None
+    if match and (match[2].startswith("/") or match[1].lower() in {"cd", "echo"}):
+        return [match[1], match[2], *words[1:]]
+    return words

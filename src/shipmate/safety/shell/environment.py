@@ -1,0 +1,52 @@
+"""Variables that make other programs run something."""
+
+import re
+
+from shipmate.safety.shell.risk import HIDDEN, SAFE, Finding, ask, danger
+
+HIJACK = re.compile(
+    r"LD_(PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS[0-4]|SHELLOPTS"
+    r"|BASHOPTS|BASH_FUNC_.*|GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PAGER|EDITOR|SEQUENCE_EDITOR|ASKPASS"
+    r"|PROXY_COMMAND|EXEC_PATH|TEMPLATE_DIR|CONFIG\w*|ALLOW_PROTOCOL|DIFF_OPTS|DIR)"
+    r"|PAGER|MANPAGER|SYSTEMD_PAGER|DELTA_PAGER|BAT_PAGER|EDITOR|VISUAL|FCEDIT|BROWSER|LESS"
+    r"|LESSOPEN|LESSCLOSE|MANOPT|SSH_ASKPASS|SUDO_ASKPASS|PERL5OPT|PERL5DB|RUBYOPT|PYTHONSTARTUP"
+    r"|PYTHONINSPECT|PYTHONHOME|PYTHONBREAKPOINT|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS"
+    r"|GCONV_PATH|NLSPATH|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|CMAKE_\w+_LAUNCHER|MAKEFLAGS"
+    r"|RIPGREP_CONFIG_PATH|FZF_DEFAULT_COMMAND|TAR_OPTIONS|RSYNC_RSH|CVS_RSH|SVN_SSH|KUBE_EDITOR"
+    r"|NODE_REPL_EXTERNAL_MODULE|ZDOTDIR|INPUTRC|OPENSSL_CONF|WGETRC|CURL_HOME|SHELL"
+)
+HARMLESS_PROGRAMS = re.compile(
+    r"|cat|less|more|true|false|:|vi|vim|nano|emacs|echo|/bin/(true|cat)"
+)
+LOCALE = re.compile(r"LC_\w+|LANG|LANGUAGE|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR(_FORCE)?|COLUMNS|LINES")
+PATHS = re.compile(r"\$?PATH|/(usr/)?(local/)?s?bin|~/\.local/bin|~/\.cargo/bin|")
+
+
+def assignment(name: str, value: str) -> Finding:
+    """What setting a variable means for the commands that see it."""
+    if LOCALE.fullmatch(name):
+        return SAFE
+    if name == "PATH":
+        return _path(value)
+    if name == "NODE_OPTIONS":
+        bad = re.search(r"(^|\s)(-r|--(require|import|loader|experimental-loader|inspect))", value)
+        return _hijack(name) if bad or HIDDEN in value else _plain(name)
+    if HIJACK.fullmatch(name) and not HARMLESS_PROGRAMS.fullmatch(value):
+        return _hijack(name)
+    return _plain(name)
+
+
+def _path(value: str) -> Finding:
+    """A folder that is searched before the system's own can replace any program."""
+    head = value.partition(":")[0]
+    if head == HIDDEN or PATHS.fullmatch(head) or head.startswith(HIDDEN):
+        return _plain("PATH")
+    return danger("hijack", f"PATH is searched first in {head}: programs can be replaced there.")
+
+
+def _hijack(name: str) -> Finding:
+    return danger("hijack", f"The variable {name} can make other programs run code.")
+
+
+def _plain(name: str) -> Finding:
+    return ask("variable", f"Sets the variable {name}.")

@@ -1,0 +1,147 @@
+"""Which judge a command is given to, and how judges reach what is nested in it."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from shipmate.safety.shell import (
+    cmdlets,
+    disks,
+    files,
+    git,
+    interpreters,
+    network,
+    readers,
+    services,
+    streams,
+    windows,
+    wrappers,
+)
+from shipmate.safety.shell.bash import judge_bash
+from shipmate.safety.shell.call import Call, Judge, Scope, program
+from shipmate.safety.shell.cmd import judge_cmd_script
+from shipmate.safety.shell.flow import arithmetic
+from shipmate.safety.shell.powershell import judge_powershell_script
+from shipmate.safety.shell.risk import HIDDEN, SAFE, Finding, ask, danger, worst
+
+MAX_DEPTH = 10
+"""Scripts nested deeper than this are taken as hidden."""
+MAX_COMMANDS = 2_000
+"""Commands judged in one check; a text that makes more is taken as hidden."""
+OPEN: dict[str, Judge] = readers.JUDGES | git.JUDGES | streams.JUDGES
+"""These may be safe, and so may the wrappers that change nothing."""
+ASKING: dict[str, Judge] = (
+    services.JUDGES
+    | windows.JUDGES
+    | interpreters.JUDGES
+    | files.JUDGES
+    | disks.JUDGES
+    | network.JUDGES
+)
+"""These ask at least, as does every program that is not known."""
+TABLES: Mapping[str, Sequence[tuple[Mapping[str, Judge], frozenset[str]]]] = {
+    "bash": (
+        (wrappers.JUDGES, frozenset({"time", "command", "builtin"})),
+        (ASKING, frozenset()),
+        (OPEN, frozenset(OPEN)),
+    ),
+    "cmd": (
+        (windows.CMD, windows.CMD_READERS),
+        (ASKING, frozenset()),
+        (wrappers.JUDGES, frozenset()),
+        (OPEN, frozenset({"git"})),
+    ),
+    "powershell": (
+        (cmdlets.JUDGES, cmdlets.READERS),
+        (ASKING, frozenset()),
+        (wrappers.JUDGES, frozenset()),
+        (OPEN, frozenset({"git"})),
+    ),
+}
+"""For each shell: judges in order, and the names which may be safe."""
+INDEXED = frozenset(
+    "test [ printf let declare typeset local unset read export readonly wait".split()
+)
+DECLARING = frozenset("export declare typeset local readonly".split())
+ABOUT = frozenset({"--help", "--version", "-V", "/?", "-version", "-help"})
+
+
+class Inquiry:
+    """One check of one text."""
+
+    def __init__(self) -> None:
+        self.commands: dict[tuple[str, ...], None] = {}
+        self.judged = 0
+
+    def command(self, words: Sequence[str], scope: Scope, feed: str | None) -> Finding:
+        """Judge one simple command."""
+        self.judged += 1
+        if self.judged > MAX_COMMANDS:
+            return danger("too-much", "The command is too long or nested to be followed.")
+        if not words or not words[0] or _hidden_name(words[0]):
+            unseen = danger("hidden-command", "The name of the command is not visible.")
+            return worst([self._if_empty(words, scope, feed)], unseen)
+        self.commands[tuple(words)] = None
+        if len(words) == 2 and words[1] in ABOUT:
+            return ask("about", "Shows a program's help or version.")
+        call = Call(
+            tuple(words),
+            scope,
+            run=lambda inner: self.command(tuple(inner), scope, feed),
+            script=lambda text, shell: self.script(text, shell, scope.copy(), None),
+            feed=feed,
+        )
+        return worst([*self.findings(call), self._if_empty(words, scope, feed)])
+
+    def _if_empty(self, words: Sequence[str], scope: Scope, feed: str | None) -> Finding:
+        """The same command where variables that are not known are empty: `${x}-rf` is `-rf`."""
+        bare = [word.replace(HIDDEN, "") for word in words]
+        less = [b if at == 0 or b.startswith("-") else words[at] for at, b in enumerate(bare)]
+        if less == list(words) or not less[0]:
+            return SAFE
+        return self.command(less, scope, feed)
+
+    def findings(self, call: Call) -> Iterable[Finding]:
+        judge, may_be_safe = _judge_for(call)
+        if not may_be_safe or _elsewhere(call.words[0]):
+            yield ask("program", f"Runs {call.words[0]}.")
+        if call.name in INDEXED:
+            yield from arithmetic(" ".join(call.args))
+        if "/" in call.words[0] and not call.words[0].startswith("/"):
+            yield from interpreters.run_file(call, call.words[0], "bash")
+        if judge is not None:
+            yield from judge(call)
+        yield from readers.runs_programs(call)
+
+    def script(self, text: str, shell: str, scope: Scope, feed: str | None) -> Finding:
+        """Judge a text that a shell runs."""
+        scope.depth += 1
+        if scope.depth > MAX_DEPTH:
+            return danger("too-much", "The command is too deeply nested to be followed.")
+        return SCRIPTS.get(shell, judge_bash)(self, text, scope, feed)
+
+
+SCRIPTS: dict[str, Any] = {"cmd": judge_cmd_script, "powershell": judge_powershell_script}
+
+
+def _judge_for(call: Call) -> tuple[Judge | None, bool]:
+    name = call.name
+    for table, safe in TABLES[call.scope.shell]:
+        for known in (name, interpreters.language(name)):
+            if known in table:
+                return table[known], known in safe
+    if judge := disks.named(name):
+        return judge, False
+    return None, name in DECLARING
+
+
+def _hidden_name(word: str) -> bool:
+    """A name that is made at run time, or found by a pattern."""
+    base = re.split(r"[/\\]", word)[-1]
+    return HIDDEN in base or (word not in {"[", "[["} and re.search(r"[*?\[]", word) is not None)
+
+
+def _elsewhere(word: str) -> bool:
+    """Not the system's own program of this name, as it seems."""
+    plain = word == program(word) or readers.STANDARD.fullmatch(word) is not None
+    return not plain

@@ -42,7 +42,7 @@ def accepted(case: dict[str, Any]) -> str:
     return "" if verdict.verdict in case["accept"] else wrong
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_each_case_gets_an_accepted_verdict(case: dict[str, Any]) -> None:
     assert not accepted(case)
 
@@ -86,13 +86,19 @@ def test_the_commands_that_would_run_are_listed() -> None:
     assert ("head", "-n", "3") in verdict.commands
 
 
+STYLES = ["{}", "'{}'", '"{}"', "\\{}", "{}''", "{}\\\n", "${{unset}}{}", "{}$(:)", "{}``", "hex"]
+"""What the shell removes again around a letter."""
+
+
+def styled(letter: str, style: str) -> str:
+    return f"$'\\x{ord(letter):02x}'" if style == "hex" else style.format(letter)
+
+
 @st.composite
 def quoted(draw: st.DrawFn) -> str:
-    """The words of `rm -rf build` with quotes and backslashes that the shell removes."""
-    styles = [lambda c: c, lambda c: f"'{c}'", lambda c: f'"{c}"', lambda c: "\\" + c,
-              lambda c: c + "''", lambda c: c + "\\\n", lambda c: f"$'\\x{ord(c):02x}'"]  # fmt: skip
+    """`rm -rf build`, each letter in a style of its own."""
     words = [
-        "".join(draw(st.sampled_from(styles))(letter) for letter in word)
+        "".join(styled(letter, draw(st.sampled_from(STYLES))) for letter in word)
         for word in ("rm", "-rf", "build")
     ]
     return draw(st.sampled_from([" ", "  ", "\t", " \\\n "])).join(words)
@@ -100,7 +106,7 @@ def quoted(draw: st.DrawFn) -> str:
 
 @given(quoted())
 def test_quotes_do_not_hide_a_command(command: str) -> None:
-    assert check_shell(command).verdict == "dangerous"
+    assert check_shell(command).verdict in {"dangerous", "blocked"}
 
 
 @given(st.text(alphabet=" \n\\'\"`$(){}<>|&;=#!*~-/abrmls01\u202e\ud800", max_size=60))
@@ -110,7 +116,7 @@ def test_any_text_is_judged(text: str) -> None:
 
 
 @given(
-    st.sampled_from(["rm -rf x", "dd if=a", "git clean -fdx"]),
+    st.sampled_from(["rm -rf x", "dd if=a"]),
     st.text("'\"`$({;|&<\n \\", max_size=8),
 )
 def test_broken_syntax_is_never_safe(command: str, noise: str) -> None:

@@ -1,7 +1,8 @@
 """A script before it is parsed: lines joined as bash joins them, here-documents taken out.
 
 The parser splits a word at `\\` + newline where bash joins it, and is easily confused by
-here-documents within quotes; so both are settled here. Each here-document and here-string becomes
+here-documents within quotes; so both are settled here. Empty
+substitutions vanish. Each here-document and here-string becomes
 a redirection `<` from a marked word, as the parser takes here-strings only in some places; `<>`
 becomes `>`, and `;&` becomes `;;`, which it does not know.
 """
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 
 from shipmate.safety.shell.risk import HERE, STRING
 
+EMPTY = re.compile(r"`[ \t\n]*`|\$\([ \t\n]*\)")
 DELIMITER = re.compile(r"<<(-?)[ \t]*((?:\\.|'[^'\n]*'|\"[^\"\n]*\"|[^\s;|&<>()'\"\\])+)")
 
 
@@ -51,8 +53,9 @@ class _Preparation:
     def _step(self) -> None:
         mode = self.modes[-1]
         two = self.script[self.at : self.at + 2]
-        if two == "\\\n":
-            self.at += 2
+        empty = EMPTY.match(self.script, self.at) if mode != "`" else None
+        if two == "\\\n" or empty:
+            self.at += len(empty[0]) if empty else 2
         elif two[0] == "\\":
             self._copy(2)
         elif two == "$(":

@@ -111,3 +111,21 @@ def test_the_decision_names_where_a_link_leads(tmp_path: Path) -> None:
     found = decide_path("write", "link/new.py", place.root)
     assert (found.relative, found.through_link) == ("src/new.py", True)
     assert not decide_path("write", "./src/../src/a.py", place.root).through_link
+
+
+def test_what_the_project_s_own_folder_is_called_does_not_matter(tmp_path: Path) -> None:
+    root = tmp_path / ".claude/worktrees/one"
+    (root / ".vscode").mkdir(parents=True)
+    (root / "link").symlink_to(".vscode")
+    for path, verdict in (("a.py", "ask"), (".vscode/x", "ask_danger"), ("link/x", "ask_danger")):
+        for asked in (path, str(root / path)):
+            found = decide_path("write", asked, root)
+            assert found.verdict == verdict
+            assert found.through_link == path.startswith("link")
+
+
+def test_a_link_to_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad\udcff.txt").write_text("x")
+    (tmp_path / "link").symlink_to("bad\udcff.txt")
+    for path in ("link", "bad\udcff.txt"):
+        assert decide_path("read", path, tmp_path).verdict == "error"

@@ -13,7 +13,8 @@ import pytest
 from shipmate.protocol import BlockedDetail, DiffDetail
 from shipmate.safety.verdict import Level
 from shipmate.tools.files import note_seen, read_bytes
-from shipmate.tools.tool import ToolError, Workspace
+from shipmate.tools.replacing import locked
+from shipmate.tools.tool import ToolError, ToolStopped, Workspace
 from tests.tools.writing import approved, failure, judge, run, tree
 
 HERE = Path(__file__).parents[1] / "cases"
@@ -309,3 +310,17 @@ async def test_a_dangerous_place_is_red_and_outside_is_refused(work: Workspace) 
     assert verdict.level is Level.REFUSE
     assert isinstance(verdict.details, BlockedDetail)
     assert verdict.details.rule == "path"
+
+
+async def test_a_write_that_is_stopped_is_finished_and_told(work: Workspace) -> None:
+    (work.root / "a.txt").write_text("one")
+    with locked([work.root / "a.txt"]):
+        writing = asyncio.ensure_future(
+            run(work, "replace_string_in_file", path="a.txt", oldString="one", newString="two")
+        )
+        await asyncio.sleep(0)
+        writing.cancel()
+    with pytest.raises(ToolStopped) as stopped:
+        await writing
+    assert stopped.value.output.text == "Replaced 1 place in a.txt, line 1."
+    assert (work.root / "a.txt").read_text() == "two"

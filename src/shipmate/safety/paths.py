@@ -190,7 +190,8 @@ def _decide(
     exists = bool(found.mode)
     _check_backslash(question, spelled, exists=exists)
     below = found.real.parts[len(question.root.parts) :]
-    asked = tuple(part for part in spelled.parts if part != "..")
+    asked = _asked(question, spelled)
+    _check_unicode(question, below)
     verdict, reason = _weigh(question.op, below, asked, ask_secrets=ask_secrets)
     if verdict != "ask_danger":
         _check_kind(question, spelled, found.mode)
@@ -201,8 +202,29 @@ def _decide(
         real=found.real,
         relative="/".join(below) or ".",
         exists=exists,
-        through_link=not spelled.absolute and ".." not in spelled.parts and below != spelled.parts,
+        through_link=".." not in spelled.parts and _differ(asked, below),
     )
+
+
+def _asked(question: _Question, spelled: Spelled) -> tuple[str, ...]:
+    """The names of the path as it was given, below the project's folder; () where another way
+    leads there. What the project's folder itself is called does not matter."""
+    parts = spelled.parts
+    if spelled.absolute:
+        outer = question.root.parts[1:]
+        parts = parts[len(outer) :] if parts[: len(outer)] == outer else ()
+    return tuple(part for part in parts if part != "..")
+
+
+def _differ(asked: tuple[str, ...], below: tuple[str, ...]) -> bool:
+    return bool(asked) and [*map(same_name, asked)] != [*map(same_name, below)]
+
+
+def _check_unicode(question: _Question, below: tuple[str, ...]) -> None:
+    try:
+        "/".join(below).encode()
+    except UnicodeEncodeError:
+        raise question.wrong("leads to a name that is not valid Unicode") from None
 
 
 def _weigh(

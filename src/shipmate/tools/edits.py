@@ -43,7 +43,7 @@ def apply_edit(data: bytes, edit: Edit) -> Edited:
         raise NotFoundInFileError(_not_found(source, old))
     if len(found.places) > 1 and (found.how or not edit.everywhere):
         raise ToolError(_ambiguous(source, found))
-    lines = tuple(source.line_of(at) for at in found.at)
+    lines = tuple(source.lines_of(found.at))
     places = [(place.start, place.end, place.new) for place in found.places]
     return Edited(source.splice(places), lines, found.how)
 
@@ -94,13 +94,14 @@ def _not_found(source: Source, old: str) -> str:
 
 
 def _ambiguous(source: Source, found: Places) -> str:
-    lines = [source.line_of(at) for at in found.at]
-    named = ", ".join(map(str, lines[:_NAMED])) + (", …" if len(lines) > _NAMED else "")
+    lines = list(dict.fromkeys(source.lines_of(found.at[:_NAMED])))
+    more = ", …" if len(found.at) > _NAMED else ""
+    named = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}{more}"
     how = f" ({found.how})" if found.how else ""
     advice = "Add the lines around it until only one place fits"
     if not found.how:
         advice += ", or set replaceAll to change each of them"
-    return f"oldString has {len(lines)} matches{how}, lines {named}. {advice}."
+    return f"oldString has {len(found.at)} matches{how}, {named}. {advice}."
 
 
 def _overlap(before: bytes, now: bytes, edit: Edit) -> str:

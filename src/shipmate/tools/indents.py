@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _BLANK = " \t"
+_ENOUGH = 100
+"""Places looked for: one only is wanted."""
 Reindent = Callable[[str], str]
 
 
@@ -22,13 +24,16 @@ def match_lines(lines: Sequence[str], old: Sequence[str]) -> list[LineMatch]:
     wanted = [line.strip(_BLANK) for line in old]
     if not any(wanted):
         return []
-    bare = [line.strip(_BLANK) for line in lines]
+    text = "\n" + "\n".join(line.strip(_BLANK) for line in lines) + "\n"
+    part = "\n" + "\n".join(wanted) + "\n"
     found: list[LineMatch] = []
-    for first in range(len(bare) - len(wanted) + 1):
-        if bare[first] == wanted[0] and bare[first : first + len(wanted)] == wanted:
-            place = lines[first : first + len(wanted)]
-            if rule := _rule(old, place):
-                found.append(LineMatch(first, first + len(wanted), rule))
+    first = done = 0
+    at = text.find(part)
+    while at >= 0 and len(found) < _ENOUGH:
+        first, done = first + text.count("\n", done, at), at
+        if rule := _rule(old, lines[first : first + len(wanted)]):
+            found.append(LineMatch(first, first + len(wanted), rule))
+        at = text.find(part, at + 1)
     return found
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from shipmate.tools.folding import Folded, fold
 from shipmate.tools.indents import LineMatch, match_lines, reindented
 
+MAX_TOLERANT = 4 * 1024 * 1024
+"""Characters of a file up to which more than the exact text is looked for (0.3 s)."""
 _ENOUGH = 1000
 """Places looked for where one only is wanted: a message counts them."""
 LOOK_ALIKE = "matched by look-alikes (typographic characters or another Unicode form)"
@@ -42,6 +44,8 @@ def find_places(view: str, old: str, new: str, *, everywhere: bool) -> Places:
         start, end = _changed(old, new)
         rest = new[start : len(new) - (len(old) - end)]
         return Places(tuple(Place(at + start, at + end, rest) for at in exact), at=tuple(exact))
+    if len(view) > MAX_TOLERANT:
+        return Places()
     return _look_alikes(view, old, new) or _white_space(view, old, new) or Places()
 
 

@@ -6,14 +6,17 @@ from difflib import SequenceMatcher, get_close_matches
 
 MAX_LINES = 20_000
 """Lines of the file that are looked through for likeness."""
+MAX_WANTED = 200
 MAX_SHOWN = 30
+_REPEATED = 5
+"""Places within the wanted lines at which one and the same line is counted."""
 _LONG = 200
 
 
 def nearest(view: str, old: str) -> str:
     """The closest lines with their numbers, against `old`; "" where nothing comes close."""
     lines = view.split("\n")[:MAX_LINES]
-    wanted = old.strip("\n").split("\n")
+    wanted = old.strip("\n").split("\n")[:MAX_WANTED]
     start = _start(lines, wanted)
     if start is None:
         return ""
@@ -32,7 +35,7 @@ def _start(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
     votes = Counter(
         number - offset
         for number, line in enumerate(lines)
-        for offset in offsets.get(line.strip(), ())
+        for offset in offsets.get(line.strip(), ())[:_REPEATED]
     )
     if votes:
         most = max(votes.values())

@@ -10,6 +10,7 @@ from shipmate.safety.paths import Op
 from shipmate.safety.verdict import Verdict
 from shipmate.tools.changes import (
     MakePlan,
+    Plan,
     carry_out,
     judged,
     plan_content,
@@ -17,7 +18,7 @@ from shipmate.tools.changes import (
     plan_folder,
 )
 from shipmate.tools.edits import Edit
-from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, tool
+from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, ToolStopped, tool
 
 _PATH = {"filePath": "path", "file_path": "path", "filename": "path"}
 _EDIT = {
@@ -160,14 +161,26 @@ async def _judged(make: MakePlan) -> Verdict:
 
 
 async def _done(ctx: ToolContext, paths: Sequence[tuple[str, Op]], make: MakePlan) -> ToolOutput:
-    plan = await asyncio.to_thread(carry_out, ctx, paths, make)
-    changes = [change for change in plan if not change.nothing]
-    text = "\n".join(line for change in plan for line in change.said)
-    if not changes:
-        return ToolOutput(text)
-    files = await asyncio.to_thread(lambda: tuple(change.shown() for change in changes))
-    notes = [f"{file.path}: {file.note}." for file in files if file.note]
-    return ToolOutput("\n".join([text, *notes]), DiffDetail(files=files))
+    """Carry out. A write takes milliseconds and is not cut off: when the call is stopped
+    meanwhile, what it did is told all the same."""
+    run = asyncio.get_running_loop().run_in_executor(
+        None, lambda: _told(carry_out(ctx, paths, make))
+    )
+    try:
+        return await asyncio.shield(run)
+    except asyncio.CancelledError:
+        try:
+            output = await run
+        except ToolError as error:
+            output = ToolOutput(str(error), is_error=True)
+        raise ToolStopped(output) from None
+
+
+def _told(plan: Plan) -> ToolOutput:
+    files = tuple(change.shown() for change in plan if not change.nothing)
+    lines = [line for change in plan for line in change.said]
+    lines += [f"{file.path}: {file.note}." for file in files if file.note]
+    return ToolOutput("\n".join(lines), DiffDetail(files=files) if files else None)
 
 
 TOOLS = (

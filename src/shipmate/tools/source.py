@@ -1,7 +1,7 @@
 """A text file as bytes, and as the view with LF line ends on which edits are matched."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shipmate.tools.decode import decode, kind_of
@@ -44,9 +44,14 @@ class Source:
                 "characters, or write the whole file with write_file (it becomes UTF-8)."
             ) from error
 
-    def line_of(self, position: int) -> int:
-        """Line number, from 1. Lines end at LF only."""
-        return self.view.count("\n", 0, position) + 1
+    def lines_of(self, positions: Iterable[int]) -> list[int]:
+        """Line numbers, from 1, of ascending positions. Lines end at LF only."""
+        lines: list[int] = []
+        line, done = 1, 0
+        for position in positions:
+            line, done = line + self.view.count("\n", done, position), position
+            lines.append(line)
+        return lines
 
     def _bytes(self, start: int, end: int) -> int:
         """Bytes of `view[start:end]` in the file."""

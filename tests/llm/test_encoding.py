@@ -111,6 +111,14 @@ def test_what_can_be_repaired_is() -> None:
     assert made["messages"][0]["content"] == "a\ufffd"
 
 
+def test_a_history_that_was_changed_is_encoded_anew() -> None:
+    encoder = RequestEncoder(INFO)
+    user = ChatMessage("user", "go")
+    encoder.encode([SYSTEM, user, *turn(1)], ())
+    made = body(encoder, [SYSTEM, user, ChatMessage("user", "instead"), *turn(1)])
+    assert [m["role"] for m in made["messages"]] == ["system", "user", "user", "assistant", "tool"]
+
+
 BROKEN: list[tuple[str, list[ChatMessage]]] = [
     ("no messages", []),
     ("results are missing at the end for c1", [SYSTEM, turn(1)[0]]),

@@ -153,6 +153,10 @@ async def test_after_the_end_nothing_is_waited_for(provider: Provider) -> None:
     provider.queue(Answer(text_reply("Hi"), after="hang"))
     async with asyncio.timeout(3):
         assert (await ask(provider.url)).text == "Hi"
+    no_done = sse(chunk({"content": "Hi"}), chunk(finish="stop"), done=False)
+    provider.queue(Answer(no_done, after="hang"))
+    async with asyncio.timeout(3):
+        assert (await ask(provider.url, limits=Limits(after_end=0.05))).text == "Hi"
 
 
 # --- failures ----------------------------------------------------------------------------

@@ -170,6 +170,17 @@ def test_a_name_may_come_in_pieces_or_grow() -> None:
     assert calls_of(*grows) == [("read_file", {})]
 
 
+def test_a_name_is_not_changed_once_there_are_arguments() -> None:
+    pieces = [piece('{"x"', name="a", index=0), piece(":1}", name="zz", index=0)]
+    assert calls_of(*pieces) == [("a", {"x": 1})]
+
+
+def test_only_the_first_choice_is_read() -> None:
+    other = {"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": None}]}
+    reply, _ = same_at_every_cut(sse(chunk({"content": "yes"}), other, chunk(finish="stop")))
+    assert reply.text == "yes"
+
+
 def test_the_older_function_call_is_read() -> None:
     pieces = [{"name": "a", "arguments": ""}, {"arguments": '{"x":'}, {"arguments": "1}"}]
     chunks = [chunk({"function_call": p}) for p in pieces]

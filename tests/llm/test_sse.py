@@ -8,6 +8,7 @@ from shipmate.llm.sse import EVENT_LIMIT, EventReader
 STREAMS: list[tuple[bytes, list[bytes]]] = [
     (b'data: {"a":1}\n\ndata: {"b":2}\n\n', [b'{"a":1}', b'{"b":2}']),
     (b"data:1\r\n\r\ndata: 2\r\n\r\n", [b"1", b"2"]),
+    (b"data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n", [b"a\nb", b"c"]),
     (b"data:1\r\rdata: 2\r\r", [b"1", b"2"]),
     (b"\xef\xbb\xbfdata: 1\n\n", [b"1"]),
     (b": ping\n\ndata: 1\n\n: ping\n\n\n\n\ndata: 2\n\n", [b"1", b"2"]),

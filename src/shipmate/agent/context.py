@@ -78,8 +78,9 @@ class Context:
         """Take in a block, in the order of `pos`; one with a known id replaces the first."""
         if block.parent != self.parent:
             return
+        before = self._blocks.get(block.id)
         self._blocks[block.id] = block
-        if isinstance(block, Summary):
+        if isinstance(block, Summary) or _moves(before, block):
             self._rebuild()
         else:
             self._place(block)
@@ -122,7 +123,8 @@ class Context:
                 if block.finish in NUDGES:
                     self._say(f"{block.id}-nudge", NUDGES[block.finish])
             case ToolCall():
-                turn = self._turns[block.id] = self._turn(block.message)
+                turn = self._turns.get(block.id) or self._turn(block.message)
+                self._turns[block.id] = turn
                 turn.call(block)
                 self._touch(turn)
             case ToolResult() | AskUser():
@@ -220,6 +222,14 @@ class Context:
         if turn and turn.open and not turn.moved_on:
             turn.moved_on = True
             self._touch(turn)
+
+
+def _moves(before: AnyBlock | None, after: AnyBlock) -> bool:
+    """Whether a block that is sent again changes which other blocks stand in one unit."""
+    if not isinstance(before, Message) or not isinstance(after, Message):
+        return False
+    same = bool(before.text.strip()) == bool(after.text.strip())
+    return not same or before.finish != after.finish
 
 
 def _hides(summary: Summary, block: AnyBlock) -> bool:

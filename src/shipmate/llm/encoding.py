@@ -72,7 +72,6 @@ class RequestEncoder:
             sent.messages.append(message)
             self._add(sent, message)
         if broken := sent.rules.broken():
-            del self._sent[first]
             raise _broken(broken)
         return sent.parts
 

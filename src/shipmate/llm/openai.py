@@ -12,8 +12,6 @@ from shipmate.llm.encoding import RequestEncoder
 from shipmate.llm.failures import failure_of_body, without_key
 from shipmate.llm.model import ChatMessage, ModelError, ModelInfo, StreamItem, ToolSpec
 
-_USAGE_GRACE = 5.0
-"""Seconds after the provider's word of the end in which the usage may still come."""
 _END_GRACE = 0.05
 """Seconds after `[DONE]` in which the body should end, so that the connection can be kept."""
 
@@ -29,6 +27,8 @@ class Limits:
     quiet: float = 600
     """With signs of life, but nothing said."""
     total: float = 3600
+    after_end: float = 5
+    """After the provider's word of the end; the usage may still come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class _Clock:
         }
         why, wait = min(waits.items(), key=lambda item: item[1])
         try:
-            data = await exchange.read(min(wait, _USAGE_GRACE) if reader.ended else wait)
+            data = await exchange.read(min(wait, limits.after_end) if reader.ended else wait)
         except TimeoutError as error:
             if reader.ended:
                 return b""

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipmate.tools.edits import Edit, apply_edit, apply_edits
+from shipmate.tools.folding import fold
 from shipmate.tools.tool import ToolError
 
 
@@ -59,6 +60,28 @@ def test_damaged_bytes_far_from_an_edit_stay(head: bytes, tail: bytes) -> None:
 def test_one_damaged_byte_does_not_keep_utf8_from_being_edited() -> None:
     data = "äöü €\n".encode() + b"\xff\n" + "größe = 1\n".encode()
     assert edited(data, "größe = 1", "größe = 2") == data.replace(b"1", b"2")
+
+
+SHORT = st.lists(st.sampled_from(["a", " a", "\ta", "‘a’", "'a'", "e\u0301", "é", "b ", ""]))
+
+
+@given(SHORT, SHORT.filter(any), SHORT, st.sampled_from(["\n", "\r\n"]))
+def test_whatever_is_taken_for_a_match_only_its_lines_change(
+    lines: list[str], old: list[str], new: list[str], end: str
+) -> None:
+    data = "".join(f"{line}{end}" for line in lines).encode()
+    try:
+        done = apply_edit(data, Edit("\n".join(old), "\n".join(new)))
+    except ToolError:
+        return
+    first = done.lines[0] - 1
+    head = "".join(f"{line}{end}" for line in lines[:first]).encode()
+    tail = "".join(f"{line}{end}" for line in lines[first + len(old) :]).encode()
+    assert done.data.startswith(head)
+    assert done.data[len(head) :].endswith(tail)
+    middle = done.data[len(head) : len(done.data) - len(tail)].decode()
+    written = [fold(part.strip(" \t\r")).text for part in middle.split("\n")]
+    assert all(fold(part.strip(" \t")).text in "\n".join(written) for part in new)
 
 
 def test_lines_of_either_kind_keep_their_ends_around_a_change() -> None:

@@ -92,6 +92,14 @@ async def test_a_step_that_was_cut_off_is_an_error_and_never_a_call() -> None:
     assert caught.value.kind == "truncated"
 
 
+async def test_an_answer_that_was_cut_off_is_shown_as_far_as_it_came() -> None:
+    written = '{"name": "final_answer", "arguments": {"text": "It is\\nso \\u00'
+    made = Constrained(Reply(written, finish="length"))
+    shown, reply = await play(SchemaModel(made), ChatMessage("user", "?"))
+    assert shown == reply.text == "It is\nso "
+    assert reply.finish == "length"
+
+
 async def test_a_server_that_ignores_the_schema_gives_plain_text() -> None:
     _, reply = await play(SchemaModel(Constrained(Reply("Hello."))), ChatMessage("user", "?"))
     assert reply.text == "Hello."

@@ -168,12 +168,7 @@ def _as_json(name: str, arguments: Any) -> str:
 def decided(reply: Reply) -> Reply:
     """The reply as if it had been made by native calling."""
     if reply.finish == "length":
-        raise ModelError(
-            "The answer was cut off at the model's limit, so that it cannot be carried out. "
-            "Ask for something smaller, or in steps.",
-            kind="truncated",
-            partial=replace(reply, text="", calls=()),
-        )
+        return _cut(reply)
     try:
         step: Any = json.loads(reply.text)
     except (ValueError, RecursionError):
@@ -187,6 +182,21 @@ def decided(reply: Reply) -> Reply:
             return replace(reply, text="", calls=(FunctionCall(name, given, raw),))
         case _:
             return reply
+
+
+def _cut(reply: Reply) -> Reply:
+    """What can be made of a step that ends in the middle: an answer is shown as far as it came,
+    a call is never made."""
+    reader = FinalText()
+    text = reader.add(reply.text)
+    if reader.opened:
+        return replace(reply, text=text)
+    raise ModelError(
+        "The model's tool call was cut off at its limit, so nothing was run. "
+        "Ask for something smaller, or in steps.",
+        kind="truncated",
+        partial=replace(reply, text=""),
+    )
 
 
 OPENING = re.compile(

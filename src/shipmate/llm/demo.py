@@ -121,7 +121,7 @@ def _question(seen: Seen) -> Step | None:
 
 
 def _close(seen: Seen) -> Step | None:
-    return seen.words.closing, _todo(seen.words, 3)
+    return seen.words.closing, _todo(seen.words, len(seen.words.todo) + 1)
 
 
 STEPS: tuple[tuple[str, int, Callable[[Seen], Step | None]], ...] = (

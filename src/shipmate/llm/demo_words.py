@@ -44,7 +44,7 @@ ENGLISH = Words(
     asking="When something is for you to decide, I ask.",
     question="What would you like an agent to do first in your own project?",
     options=("Explain the code", "Fix a bug", "Write tests"),
-    closing="Thank you; I tick off the last item.",
+    closing="Thank you. I tick off what is left.",
     farewell=(
         "You answered: *{answer}*. That was the tour: reading, a todo list, an approval with its "
         "diff, a question. For real work choose a model above the message box: paste a key in the "
@@ -75,7 +75,7 @@ CHINESE = Words(
     asking="需要由你决定的事情，我会提问。",
     question="在你自己的项目里，你想让智能体先做什么？",
     options=("解释代码", "修复一个错误", "编写测试"),
-    closing="谢谢，我勾掉最后一项。",
+    closing="谢谢，我勾掉剩下的事项。",
     farewell=(
         "你的回答是：*{answer}*。演示到此结束：读取文件、待办清单、带差异的审批、提问。"
         "要真正干活，请在输入框上方选择一个模型：在设置里粘贴密钥，"

@@ -18,7 +18,7 @@ LINE_CHARS = 2_000
 _HEAD = 65_536
 _WHOLE = 4_000_000
 """Bytes up to which a file is read whole; a larger one is scanned."""
-_HASHED = 64_000_000
+_HASHED = 32_000_000
 """Bytes up to which a scan reads to the end, to count the lines and to know the content."""
 _WINDOW = 96_000
 """Bytes of a scanned file that are kept: more than any result may hold."""
@@ -111,12 +111,16 @@ def load(work: Workspace, path: str, span: Span) -> Content:
         if kind is None or (not kind.text and found.st_size == 0):
             said = _said_instead(name, head, found.st_size)
             return Content(name, real, found.st_size, instead=said)
-        data = head + (read_descriptor(descriptor, _WHOLE) if len(head) == _HEAD else b"")
-        if len(data) <= _WHOLE:
-            return whole(name, real, data)
+        if found.st_size <= _WHOLE:
+            return whole(name, real, head + _rest(descriptor, head))
         stamp = f"{found.st_size} bytes at {found.st_mtime_ns}"
         content = Content(name, real, found.st_size, encoding=kind.encoding, stamp=stamp)
         return _scanned(content, kind, descriptor, span)
+
+
+def _rest(descriptor: int, head: bytes) -> bytes:
+    """Bounded, though the file may have grown since it was asked for its size."""
+    return read_descriptor(descriptor, _WHOLE) if len(head) == _HEAD else b""
 
 
 def whole(name: str, real: Path, data: bytes) -> Content:

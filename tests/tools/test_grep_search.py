@@ -222,6 +222,25 @@ async def test_a_search_is_ended_by_its_time_limit(work: Workspace, program: str
     assert ended.late is (program != "ripgrep")
 
 
+async def test_a_search_that_found_enough_is_ended_and_leaves_nothing_open(
+    work: Workspace,
+) -> None:
+    write(work.root, f="a line that fills the pipe\n" * 200_000)
+    open_before = _open_files()
+    taken: list[bytes] = []
+    ended = await run(
+        Search(str(work.root), query="line"), lambda line: len(taken) < 9 and not taken.append(line)
+    )
+    assert len(taken) == 9
+    assert ended.status < 0
+    assert _open_files() == open_before
+
+
+def _open_files() -> int:
+    listed = Path("/proc/self/fd")
+    return sum(1 for _ in listed.iterdir()) if listed.exists() else 0
+
+
 @pytest.mark.skipif(not ripgrep(), reason="there is no ripgrep")
 async def test_an_expression_that_backtracks_for_ever_takes_no_time(
     work: Workspace, program: str

@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -142,7 +143,7 @@ async def _lines(
         *lines, rest = (rest + chunk).split(separator) if separator in chunk else (rest + chunk,)
         rest = rest if len(rest) <= _LINE else b""
         if not all(take(line) for line in lines):
-            process.kill()
+            _kill(process)
             return
 
 
@@ -152,9 +153,18 @@ async def _keep(stream: asyncio.StreamReader, kept: bytearray) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
+    """Ended, and its pipes read to their ends, or they would stay open."""
+    _kill(process)
+    await process.wait()
+    for stream in (process.stdout, process.stderr):
+        while await _stream(stream).read(_READ):
+            pass
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
-        process.kill()
-        await process.wait()
+        with suppress(ProcessLookupError):  # it ended this very moment
+            process.kill()
 
 
 def _stream(stream: asyncio.StreamReader | None) -> asyncio.StreamReader:

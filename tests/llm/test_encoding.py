@@ -69,7 +69,7 @@ def test_the_prefix_is_the_same_to_the_byte_step_after_step() -> None:
 
 def test_a_step_encodes_and_checks_only_what_is_new() -> None:
     encoder = RequestEncoder(INFO)
-    messages = [SYSTEM, ChatMessage("user", "go")]
+    messages = [ChatMessage("system", "s"), ChatMessage("user", "go")]
     for number in range(50):
         messages += turn(number)
         encoder.encode(messages, ())

@@ -13,8 +13,9 @@ import pytest
 from shipmate.protocol import BlockedDetail, DiffDetail
 from shipmate.safety.verdict import Level
 from shipmate.tools.files import note_seen, read_bytes
+from shipmate.tools.read_only import read_file
 from shipmate.tools.replacing import locked
-from shipmate.tools.tool import ToolError, ToolStopped, Workspace
+from shipmate.tools.tool import ToolContext, ToolError, ToolStopped, Workspace
 from tests.tools.writing import approved, failure, judge, run, tree
 
 HERE = Path(__file__).parents[1] / "cases"
@@ -324,3 +325,17 @@ async def test_a_write_that_is_stopped_is_finished_and_told(work: Workspace) -> 
         await writing
     assert stopped.value.output.text == "Replaced 1 place in a.txt, line 1."
     assert (work.root / "a.txt").read_text() == "two"
+
+
+async def test_a_file_too_large_to_hash_on_reading_can_be_written_after_it_was_read(
+    work: Workspace,
+) -> None:
+    path = work.root / "large.txt"
+    path.write_text("a line of text\n" * 400_000)
+    await read_file.run(ToolContext(work), path="large.txt")
+    path.write_text("a line of text\n" * 400_001)
+    assert "since you read it" in await failure(
+        work, "write_file", path="large.txt", content="short\n"
+    )
+    await read_file.run(ToolContext(work), path="large.txt")
+    await approved(work, "write_file", path="large.txt", content="short\n")

@@ -13,7 +13,7 @@ from shipmate.safety.paths import Op, PathDecision
 from shipmate.safety.verdict import Level, Verdict
 from shipmate.tools.diffs import file_change
 from shipmate.tools.edits import Edit, apply_edits
-from shipmate.tools.files import decide, note_seen, sha256
+from shipmate.tools.files import decide, file_errors, note_seen, sha256, stamp_of
 from shipmate.tools.replacing import (
     Target,
     check_writable,
@@ -80,7 +80,7 @@ def plan_content(work: Workspace, path: str, content: str, *, new: bool) -> Plan
     """A file written whole; `new`: only where there is none, or an empty one."""
     place = _decided(work, path, "create" if new else "write")
     before = _content(work, place)
-    _check_seen(work, place, before)
+    _check_seen(place, before, work.guard.seen.get(place.real))
     after = in_the_style_of(before, content)
     change = Change(place, path, before, after, whole=True)
     return [replace(change, said=(_written(change),))]
@@ -141,9 +141,12 @@ def _content(work: Workspace, place: PathDecision) -> bytes | None:
     return read_target(target, MAX_EDITED)
 
 
-def _check_seen(work: Workspace, place: PathDecision, before: bytes | None) -> None:
-    seen = work.guard.seen.get(place.real)
-    if before is not None and seen is not None and seen != sha256(before):
+def _check_seen(place: PathDecision, before: bytes | None, seen: str | None) -> None:
+    if before is None or seen is None:
+        return
+    with file_errors(place.relative):
+        stamp = stamp_of(place.real.stat())
+    if seen not in {sha256(before), stamp}:
         raise ToolError(
             f"{place.relative!r} was changed by someone else since you read it, and writing it "
             "whole would undo that. Read it again, or change parts with replace_string_in_file."

@@ -123,6 +123,11 @@ def note_stamp(guard: ReadGuard, real: Path, stamp: str) -> None:
         guard.seen[real] = stamp
 
 
+def stamp_of(found: os.stat_result) -> str:
+    """The stamp of a file that is too large to hash at each look."""
+    return f"{found.st_size} bytes at {found.st_mtime_ns}"
+
+
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shipmate.tools.decode import Text, decode, decode_head, kind_of
-from shipmate.tools.files import check_regular, file_errors, opened, read_descriptor, real_path
+from shipmate.tools.files import (
+    check_regular,
+    file_errors,
+    opened,
+    read_descriptor,
+    real_path,
+    stamp_of,
+)
 from shipmate.tools.output import cut
 from shipmate.tools.tool import ToolError, Workspace
 
@@ -113,8 +120,7 @@ def load(work: Workspace, path: str, span: Span) -> Content:
             return Content(name, real, found.st_size, instead=said)
         if found.st_size <= _WHOLE:
             return whole(name, real, head + _rest(descriptor, head))
-        stamp = f"{found.st_size} bytes at {found.st_mtime_ns}"
-        content = Content(name, real, found.st_size, encoding=kind.encoding, stamp=stamp)
+        content = Content(name, real, found.st_size, encoding=kind.encoding, stamp=stamp_of(found))
         return _scanned(content, kind, descriptor, span)
 
 

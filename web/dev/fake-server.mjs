@@ -25,7 +25,7 @@ const row = (id, title, more = {}) => ({
 });
 const sessions = new Map();
 const add = (id, title, blocks, more) =>
-  sessions.set(id, { row: row(id, title, more), blocks, listeners: new Set(), live: null, timer: null });
+  sessions.set(id, { row: row(id, title, { last_seq: blocks.length, ...more }), blocks, listeners: new Set(), live: null, timer: null });
 add("demo", "Fix login retry", demo(), { status: "waiting_approval" });
 add("long", "A very long session", long(10_000), { updated_at: Date.now() - 9e7 });
 add("zh", "中文会话：检查性能问题", [], {
@@ -37,7 +37,9 @@ const publish = (s, event) => {
   const id = event.pos ? `id: e-${event.seq}\n` : "";
   const frame = `${id}event: ${event.type}\ndata: ${JSON.stringify({ session: s.row.id, ...event })}\n\n`;
   for (const listener of s.listeners) listener.write(frame);
+  if (event.type === "session") for (const other of rowListeners) if (!s.listeners.has(other)) other.write(frame);
 };
+const rowListeners = new Set();
 const record = (s, block) => {
   const pos = block.pos ?? s.blocks.length + 1;
   s.row.last_seq += 1;
@@ -106,26 +108,20 @@ function window_(s, url) {
   const all = s.blocks.filter((b) => b.pos < before);
   const blocks = all.slice(-Number(url.searchParams.get("limit") ?? 200));
   const pending = s.blocks.filter((b) => /approval_request|ask_user/.test(b.type) && b.result === undefined);
-  return { session: s.row, blocks, pending, epoch: "e", last_seq: s.row.last_seq, live: s.live, more: all.length > blocks.length };
+  return { session: s.row, blocks, pending, epoch: "e", last_seq: s.row.last_seq, live: s.live ? [{ agent: "assistant", model: s.row.provider, ...s.live }] : [], more: all.length > blocks.length };
 }
 
 function api(req, res, url, body) {
   const [, , , what, id, sub] = url.pathname.split("/");
-  const s = sessions.get(id ?? body.session);
+  const [of, after] = (url.searchParams.get("sessions") ?? "").split(":");
+  const s = sessions.get(body.session ?? id ?? of);
   if (url.pathname === "/api/settings") return json(res, { interface: {} });
   if (url.pathname === "/api/auth/exchange") return json(res, { token: "t" });
   if (what === "info") return json(res, INFO);
   if (what === "sessions" && !id) return json(res, { sessions: [...sessions.values()].map((x) => x.row) });
   if (what === "chat") return chat(res, body, s);
+  if (what === "events") return events(res, s, Number(after));
   if (!s) return json(res, { code: "not_found", detail: "There is no such session." }, 404);
-  if (what === "sessions" && sub === "events") {
-    stream(res);
-    s.listeners.add(res);
-    const after = Number(String(req.headers["last-event-id"] ?? "").split("-")[1] ?? 0);
-    for (const b of s.blocks) if (b.seq > after) res.write(`id: e-${b.seq}\ndata: ${JSON.stringify(b)}\n\n`);
-    const alive = setInterval(() => res.write('data: {"type":"keep_alive"}\n\n'), 15_000);
-    return res.on("close", () => (clearInterval(alive), s.listeners.delete(res)));
-  }
   if (what === "sessions" && req.method === "PATCH") return change(s, body), json(res, s.row);
   if (what === "sessions" && sub === "todo") return record(s, { ...s.blocks.find((b) => b.type === "todo"), items: [] }), json(res, {});
   if (what === "sessions") return json(res, window_(s, url));
@@ -134,6 +130,15 @@ function api(req, res, url, body) {
   if (what === "approval") record(s, { ...block, result: body.approved, feedback: body.feedback ?? "", decided_by: "user" });
   if (what === "answer") record(s, { ...block, result: body.answer });
   return json(res, {});
+}
+
+function events(res, s, after) {
+  stream(res);
+  s?.listeners.add(res);
+  rowListeners.add(res);
+  for (const b of s?.blocks ?? []) if (b.seq > after) res.write(`id: e-${b.seq}\ndata: ${JSON.stringify(b)}\n\n`);
+  const alive = setInterval(() => res.write('data: {"type":"keep_alive"}\n\n'), 15_000);
+  res.on("close", () => (clearInterval(alive), s?.listeners.delete(res), rowListeners.delete(res)));
 }
 
 function chat(res, body, known) {

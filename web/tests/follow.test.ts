@@ -3,7 +3,7 @@ import { backoff, DEAD_AFTER, Follower, type Link } from "../src/core/follow";
 import { FrameReader, parseId, type Frame } from "../src/core/sse";
 
 interface Line {
-  headers: Record<string, string>;
+  path: string;
   say: (text: string) => void;
   cut: () => void;
 }
@@ -11,7 +11,7 @@ interface Line {
 /** A server of event streams: each fetch is a line that the test speaks on. */
 function switchboard(): { lines: Line[]; status: number[] } {
   const board = { lines: [] as Line[], status: [] as number[] };
-  vi.stubGlobal("fetch", (_: string, init: RequestInit) => {
+  vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
     const status = board.status.shift() ?? 200;
     if (status !== 200) return Promise.resolve(new Response("{}", { status }));
     let control!: ReadableStreamDefaultController<Uint8Array>;
@@ -24,7 +24,7 @@ function switchboard(): { lines: Line[]; status: number[] } {
       }
     });
     board.lines.push({
-      headers: init.headers as Record<string, string>,
+      path,
       say: (text) => control.enqueue(new TextEncoder().encode(text)),
       cut: () => control.error(new TypeError("network")),
     });
@@ -42,8 +42,7 @@ describe("following a stream", () => {
   let refused: number[];
   const follow = (): Follower =>
     new Follower({
-      path: "/api/agent/sessions/s/events",
-      last: () => got.at(-1)?.id ?? "",
+      path: () => `/api/agent/events?sessions=s:${got.length}`,
       onFrames: (frames) => got.push(...frames),
       onLink: (link) => links.push(link),
       onRefused: (error) => refused.push(error.status),
@@ -69,7 +68,7 @@ describe("following a stream", () => {
     board.lines[0]!.cut();
     await vi.advanceTimersByTimeAsync(300);
     expect(got.map((f) => f.id)).toEqual(["e-1", "e-2"]);
-    expect(board.lines[1]!.headers["Last-Event-ID"]).toBe("e-2");
+    expect(board.lines[1]!.path).toContain("s:2");
     follower.close();
   });
 

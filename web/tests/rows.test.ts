@@ -60,6 +60,19 @@ describe("rows of the thread", () => {
     expect(within([inner, { ...asks, result: true } as AnyBlock])).toEqual(["tool"]);
   });
 
+  test("a decided approval stands above its call, one given by the bypass is a word on the call", () => {
+    const call = block("tool", { name: "write_file", provider: "read_write", message: "m" });
+    const asks = block("approval_request", { call: call.id, title: "t", digest: "d", details: {} });
+    const done = block("tool_result", { call: call.id, text: "ok" });
+    const after = (more: object) => show([user(), say("a"), call, { ...asks, ...more } as AnyBlock, done]);
+    expect(kinds(after({ result: true }))).toEqual(["user", "head", "message", "approval", "tool", "foot"]);
+    expect(kinds(after({}))).not.toContain("tool");
+    const bypassed = after({ result: true, decided_by: "bypass" });
+    expect(kinds(bypassed)).toEqual(["user", "head", "message", "tool", "foot"]);
+    expect(bypassed[3]).toMatchObject({ bypassed: true });
+    expect(after({ result: false })[4]).toMatchObject({ kind: "tool", denied: true });
+  });
+
   test("a question takes the place of its call's card", () => {
     const call = block("tool", { name: "ask_user", provider: "ask", message: "m" });
     const asks = block("ask_user", { call: call.id, question: "?" });

@@ -5,7 +5,7 @@ import { block, row } from "./blocks";
 
 const opened = (): Transcript => {
   const t = new Transcript(() => 5_000);
-  t.load({ session: row(), blocks: [], pending: [], epoch: "e", last_seq: 0, more: false });
+  t.load({ session: row(), blocks: [], pending: [], live: [], epoch: "e", last_seq: 0, more: false });
   return t;
 };
 const start = { type: "stream_start", id: "m1", agent: "assistant", model: "x/y" } as const;
@@ -28,7 +28,7 @@ describe("the transcript of a session", () => {
     t.apply(b, "e-2");
     t.apply(a, "e-1");
     expect(t.blocks.map((x) => x.id)).toEqual([a.id, b.id]);
-    expect(t.last).toBe("e-2");
+    expect(t.seq).toBe(2);
   });
 
   test("the same event twice changes nothing, an older change never wins", () => {
@@ -41,7 +41,7 @@ describe("the transcript of a session", () => {
     expect(t.apply(asked, "e-1")).toBe("same");
     expect(t.get(asked.id)).toMatchObject({ result: true });
     expect(t.blocks).toHaveLength(1);
-    expect(t.last).toBe("e-6");
+    expect(t.seq).toBe(6);
   });
 
   test("deltas are placed by offset: repeated and overlapping ones add nothing twice", () => {
@@ -91,7 +91,7 @@ describe("the transcript of a session", () => {
     const t = new Transcript();
     t.load({
       session: row({ status: "running" }), blocks: [], pending: [], epoch: "e", last_seq: 3,
-      live: [{ id: "m1", text: "Hel", reasoning: "" }], more: false,
+      live: [{ id: "m1", text: "Hel", reasoning: "", agent: "a", model: "x/y" }], more: false,
     });
     t.apply(start);
     t.apply(delta(3, "lo"));
@@ -114,7 +114,7 @@ describe("the transcript of a session", () => {
     const [a, b, c, d] = [1, 2, 3, 9].map((pos) => block("user", { text: "x", pos }));
     const t = opened();
     const snap = (blocks: AnyBlock[], epoch = "e") =>
-      t.load({ session: row(), blocks, pending: [], epoch, last_seq: 9, more: true });
+      t.load({ session: row(), blocks, pending: [], live: [], epoch, last_seq: 9, more: true });
     snap([b!]);
     t.prepend([a!], false);
     snap([b!, c!]);
@@ -133,7 +133,7 @@ describe("the transcript of a session", () => {
     const middle = block("user", { text: "middle" });
     const recent = block("user", { text: "recent" });
     const t = new Transcript();
-    t.load({ session: row(), blocks: [recent], pending: [pending], epoch: "e", last_seq: 9, more: true });
+    t.load({ session: row(), blocks: [recent], pending: [pending], live: [], epoch: "e", last_seq: 9, more: true });
     expect(t.oldest()).toBe(recent.pos);
     t.prepend([old, middle, pending], false);
     expect(t.blocks.map((x) => x.id)).toEqual([old.id, pending.id, middle.id, recent.id]);

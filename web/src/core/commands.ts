@@ -5,13 +5,13 @@ import { frames } from "./sse";
 import type { Snapshot } from "./transcript";
 
 export interface Given {
-  kind: "text" | "file" | "image";
+  kind: "text" | "file";
   name: string;
-  text?: string;
+  text: string;
 }
 export type Target =
   | { session: string }
-  | { agent: string; provider: string; project: string };
+  | { agent: string; provider: string; project: string; bypass_approval: boolean };
 
 /** Sends a message; the row of its session once the server has accepted it. */
 export async function say(
@@ -48,29 +48,19 @@ export const WINDOW = 200;
 interface RawSnapshot {
   session: SessionRow;
   blocks: unknown[];
-  pending?: unknown[];
+  pending: unknown[];
   epoch: string;
   last_seq: number;
-  live?: Snapshot["live"] | NonNullable<Snapshot["live"]>[number] | null;
-  more?: boolean;
+  live: Snapshot["live"];
+  more: boolean;
 }
 
-const filled = (raw: unknown[] | undefined): AnyBlock[] =>
-  (raw ?? []).map(fill).filter((event): event is AnyBlock => event !== null && isBlock(event));
+const filled = (raw: unknown[]): AnyBlock[] =>
+  raw.map(fill).filter((event): event is AnyBlock => event !== null && isBlock(event));
 
 /** The newest window of a session, or the one before place `before`. */
 export async function snapshot(session: string, before = 0): Promise<Snapshot> {
   const query = before ? `?limit=${WINDOW}&before=${before}` : `?limit=${WINDOW}`;
   const raw = await get<RawSnapshot>(sessionPath(session) + query);
-  const live = raw.live ? (Array.isArray(raw.live) ? raw.live : [raw.live]) : [];
-  const blocks = filled(raw.blocks);
-  return {
-    session: raw.session,
-    blocks,
-    pending: filled(raw.pending),
-    epoch: raw.epoch,
-    last_seq: raw.last_seq,
-    live,
-    more: raw.more ?? (blocks.length >= WINDOW && (blocks[0]?.pos ?? 1) > 1),
-  };
+  return { ...raw, blocks: filled(raw.blocks), pending: filled(raw.pending) };
 }

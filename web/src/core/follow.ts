@@ -5,9 +5,8 @@ import { frames, type Frame } from "./sse";
 export type Link = "connecting" | "open" | "lost" | "closed";
 
 export interface Follow {
-  path: string;
-  /** Id of the last event that was applied, `<epoch>-<seq>`; read anew before each try. */
-  last: () => string;
+  /** Read anew before each try, like `last`. */
+  path: () => string;
   onFrames: (frames: Frame[]) => void;
   onLink: (link: Link) => void;
   /** The server refused for good: 401, 403, 404, 410. */
@@ -69,10 +68,8 @@ export class Follower {
   private async read(): Promise<void> {
     const abort = (this.abort = new AbortController());
     let timer = setTimeout(() => abort.abort(), DEAD_AFTER);
-    const last = this.options.last();
     try {
-      const answer = await call("GET", this.options.path, undefined, {
-        headers: last ? { "Last-Event-ID": last } : {},
+      const answer = await call("GET", this.options.path(), undefined, {
         signal: abort.signal,
         cache: "no-store",
       });

@@ -24,7 +24,7 @@ export type Row =
   | { key: string; kind: "user"; user: User | undefined; attachments: Attachment[] }
   | { key: string; kind: "head"; agent: string; model: string; at: number }
   | { key: string; kind: "message"; message: Message | undefined; live: Live | undefined }
-  | ({ key: string; kind: "tool"; denied: boolean } & Called)
+  | ({ key: string; kind: "tool"; denied: boolean; bypassed: boolean } & Called)
   | ({ key: string; kind: "agent"; blocks: AnyBlock[]; lives: Live[] } & Called)
   | { key: string; kind: "explored"; calls: Called[] }
   | { key: string; kind: "approval"; block: ApprovalRequest; name: string }
@@ -55,8 +55,7 @@ export function toRows(shown: Shown, parent = ""): Row[] {
 class Rows {
   private out: Row[] = [];
   private results = new Map<string, ToolResult>();
-  private waiting = new Set<string>();
-  private denied = new Set<string>();
+  private approvals = new Map<string, ApprovalRequest>();
   private asked = new Set<string>();
   private calls = new Map<string, ToolCall>();
   private headed = false;
@@ -84,9 +83,7 @@ class Rows {
     if (block.type === "tool") this.calls.set(block.id, block);
     if (block.type === "tool_result") this.results.set(block.call, block);
     if (block.type === "ask_user") this.asked.add(block.call);
-    if (block.type !== "approval_request") return;
-    if (block.result === undefined) this.waiting.add(block.call);
-    if (block.result === false) this.denied.add(block.call);
+    if (block.type === "approval_request") this.approvals.set(block.call, block);
   }
 
   /** What waits for the user is shown in the main thread, whoever asks: never inside a fold. */
@@ -163,10 +160,26 @@ class Rows {
       this.out.push({ key: `tool:${call.id}`, kind: "agent", call, result, blocks, lives });
       return;
     }
-    if (this.waiting.has(call.id)) return; // its approval shows it whole
-    const denied = this.denied.has(call.id);
-    this.out.push({ key: `tool:${call.id}`, kind: "tool", call, result, denied });
+    const approval = this.approvals.get(call.id);
+    if (approval?.result === undefined && approval) return; // its approval shows it whole
+    if (approval && !this.parent && !byBypass(approval)) return; // it stands below its approval
+    this.card(call, approval);
     this.fold();
+  }
+
+  private card(call: ToolCall, approval: ApprovalRequest | undefined): void {
+    const [denied, bypassed] = [approval?.result === false, !!approval && byBypass(approval)];
+    const result = this.results.get(call.id);
+    this.out.push({ key: `tool:${call.id}`, kind: "tool", call, result, denied, bypassed });
+  }
+
+  private approval(block: ApprovalRequest): void {
+    if (byBypass(block)) return;
+    const call = this.calls.get(block.call);
+    const key = `approval:${block.id}`;
+    this.out.push({ key, kind: "approval", block, name: call?.name ?? "" });
+    const mine = call?.parent === this.parent && call.name !== "call_agent";
+    if (mine && block.result !== undefined) this.card(call, block);
   }
 
   /** Three or more successful reads at the end become one row; more join it. */
@@ -191,11 +204,8 @@ class Rows {
   private single(block: ApprovalRequest | AskUser | System | Summary | UnknownBlock): void {
     const key = `${block.type}:${block.id}`;
     switch (block.type) {
-      case "approval_request": {
-        const name = this.calls.get(block.call)?.name ?? "";
-        this.out.push({ key, kind: "approval", block, name });
-        return;
-      }
+      case "approval_request":
+        return this.approval(block);
       case "ask_user":
         this.out.push({ key, kind: "ask", block });
         return;
@@ -244,6 +254,8 @@ class Rows {
     this.out.push({ key: "thinking", kind: "thinking", since });
   }
 }
+
+const byBypass = (block: ApprovalRequest): boolean => block.decided_by === "bypass";
 
 const READS = new Set(["read_only"]);
 

@@ -25,7 +25,7 @@ export class FollowScroll {
   constructor(
     private readonly box: ScrollBox,
     private readonly onChange: (following: boolean) => void = () => undefined,
-    private readonly onFrame: (run: () => void) => number = requestAnimationFrame,
+    private readonly onFrame: (run: () => void) => number = (run) => requestAnimationFrame(run),
   ) {}
 
   /** Content grew or shrank, or the box did. */

@@ -3,11 +3,15 @@ import { ApiError } from "./api";
 import { snapshot, stop } from "./commands";
 import { Folds } from "./folds.svelte";
 import { Follower, type Link } from "./follow";
-import { sessionPath } from "./api";
+import type { Event } from "./protocol";
 import { toRows, type Row } from "./rows";
 import { sessions } from "./sessions.svelte";
 import type { Frame } from "./sse";
 import { Transcript } from "./transcript";
+
+/** An event that is not of session `id`; events without a session are for everyone. */
+const ofOther = (event: Event, id: string): boolean =>
+  (event.type === "session" ? event.row.id : event.session || id) !== id;
 
 export type Phase = "loading" | "ready" | "missing" | "error";
 
@@ -95,8 +99,8 @@ export class OpenSession {
 
   private follow(): Follower {
     return new Follower({
-      path: `${sessionPath(this.id)}/events`,
-      last: () => this.transcript.last,
+      // One stream a tab: this session whole, and the rows of all others for the list.
+      path: () => `/api/agent/events?rows=true&sessions=${this.id}:${this.transcript.seq}`,
       onFrames: (batch) => this.take(batch),
       onLink: (link) => this.linked(link),
       onRefused: (error) => this.failed(error),
@@ -109,6 +113,7 @@ export class OpenSession {
     if (link === "open" && this.wasLost) {
       this.wasLost = false;
       void this.load();
+      void sessions.load();
     }
     this.link = link;
   }
@@ -134,6 +139,10 @@ export class OpenSession {
     this.queue = [];
     let [structure, stream] = [false, false];
     for (const { event, id } of batch) {
+      if (ofOther(event, this.id)) {
+        sessions.heard(event);
+        continue;
+      }
       const applied = this.transcript.apply(event, id);
       if (applied === "resync") return void this.load();
       if (applied === "deleted") return this.deleted();

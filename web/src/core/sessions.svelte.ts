@@ -1,6 +1,6 @@
 /** The list of sessions and what the server offers; the sidebar and the composer read these. */
 import { get, patch, post, remove, sessionPath } from "./api";
-import type { SessionRow } from "./protocol";
+import type { Event, SessionRow } from "./protocol";
 
 export interface ModelInfo {
   /** Model id within its provider. */
@@ -51,6 +51,12 @@ class Sessions {
   put(row: SessionRow): void {
     const others = this.rows.filter((r) => r.id !== row.id);
     this.rows = newestFirst([row, ...others]);
+  }
+
+  /** A fact about any session, from the stream. */
+  heard(event: Event): void {
+    if (event.type === "session") this.put(event.row);
+    if (event.type === "session_deleted" && event.session) this.drop(event.session);
   }
 
   drop(id: string): void {

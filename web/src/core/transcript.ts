@@ -34,7 +34,7 @@ export interface Snapshot {
   pending: AnyBlock[];
   epoch: string;
   last_seq: number;
-  live?: { id: string; text: string; reasoning: string; agent?: string; model?: string }[];
+  live: { id: string; text: string; reasoning: string; agent: string; model: string }[];
   /** Whether there are older blocks than the window's. */
   more: boolean;
 }
@@ -53,11 +53,6 @@ export class Transcript {
   private ids = new Map<string, AnyBlock>();
 
   constructor(private readonly now: () => number = Date.now) {}
-
-  /** Id to resume from, `<epoch>-<seq>`; empty before the first snapshot. */
-  get last(): string {
-    return this.epoch ? `${this.epoch}-${this.seq}` : "";
-  }
 
   get(id: string): AnyBlock | undefined {
     return this.ids.get(id);
@@ -81,7 +76,7 @@ export class Transcript {
     this.seq = joins ? Math.max(this.seq, snapshot.last_seq) : snapshot.last_seq;
     this.done = null;
     this.lives.clear();
-    for (const live of snapshot.live ?? []) {
+    for (const live of snapshot.live) {
       if (this.ids.has(live.id)) continue;
       this.begin({ type: "stream_start", ...live });
       this.lives.set(live.id, { ...this.lives.get(live.id)!, ...live, spoke: this.spoken(live) });

@@ -126,8 +126,9 @@ async def run(
     try:
         async with asyncio.timeout(seconds):
             complaints = _keep(_stream(process.stderr), said)
-            await asyncio.gather(_lines(process, take, separator), complaints)
-            await process.wait()
+            whole, _ = await asyncio.gather(_lines(process, take, separator), complaints)
+            if whole:
+                await process.wait()
     except TimeoutError:
         late = True
     finally:
@@ -137,14 +138,16 @@ async def run(
 
 async def _lines(
     process: asyncio.subprocess.Process, take: Callable[[bytes], bool], separator: bytes
-) -> None:
+) -> bool:
+    """Whether all of the output was taken; if not, the process is ended."""
     rest, stdout = b"", _stream(process.stdout)
     while chunk := await stdout.read(_READ):
         *lines, rest = (rest + chunk).split(separator) if separator in chunk else (rest + chunk,)
         rest = rest if len(rest) <= _LINE else b""
         if not all(take(line) for line in lines):
             _kill(process)
-            return
+            return False
+    return True
 
 
 async def _keep(stream: asyncio.StreamReader, kept: bytearray) -> None:
@@ -153,12 +156,13 @@ async def _keep(stream: asyncio.StreamReader, kept: bytearray) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ended, and its pipes read to their ends, or they would stay open."""
+    """Ended, and its pipes read to their ends: else they would stay open, and `wait` would
+    wait for them (CPython 3.11)."""
     _kill(process)
-    await process.wait()
     for stream in (process.stdout, process.stderr):
         while await _stream(stream).read(_READ):
             pass
+    await process.wait()
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from shipmate.tools import ask, read_only, todo
+from shipmate.tools import ask, read_only, read_write, todo
 from shipmate.tools.tool import Tool
 
 BUILTIN: Mapping[str, tuple[Tool, ...]] = {
     "read_only": read_only.TOOLS,
+    "read_write": read_write.TOOLS,
     "todo": todo.TOOLS,
     "ask": ask.TOOLS,
 }

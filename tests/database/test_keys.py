@@ -83,3 +83,13 @@ async def test_a_token_without_name_or_known_scope_is_refused(
     keys = await Keys.open(writer)
     with pytest.raises(ShipmateError):
         await keys.create_token(name, scopes)
+
+
+async def test_a_lent_token_ends_with_the_process_and_is_not_listed(writer: SqliteStore) -> None:
+    keys = await Keys.open(writer)
+    secret = keys.lend("this machine")
+    found = await keys.bearer(secret)
+    assert found is not None
+    assert "admin" in found.scopes
+    assert keys.tokens() == []
+    assert await (await Keys.open(writer)).bearer(secret) is None

@@ -10,12 +10,12 @@ from shipmate.agent.profile import ASSISTANT, Agent
 from shipmate.config import Config
 from shipmate.database.keys import Keys
 from shipmate.database.sqlite import SqliteStore
-from shipmate.errors import NotFoundError
+from shipmate.handlers.fetches import Fetches
 from shipmate.handlers.gate import Gate
 from shipmate.handlers.house import House
 from shipmate.handlers.place import Place
 from shipmate.handlers.table import ENDPOINTS
-from shipmate.llm.model import Model
+from shipmate.llm.providers import Providers
 from shipmate.llm.scripted import ScriptedModel, Step
 from shipmate.protocol import SessionRow
 from shipmate.session.executor import Executor
@@ -66,16 +66,12 @@ async def whole(
     keys = await Keys.open(store)
     model = ScriptedModel(steps, pause=pause)
 
-    def find_model(name: str) -> Model:
-        if name != "scripted/demo":
-            raise NotFoundError(f"There is no model {name!r}.")
-        return model
-
     async def assemble(row: SessionRow) -> Agent:
         tools = {one.name: one for one in (note, ask_user)}
         work = Workspace(project, row.id)
-        return Agent(ASSISTANT, find_model(row.provider), "You help.", tools, work, titles=False)
+        return Agent(ASSISTANT, model, "You help.", tools, work, titles=False)
 
+    providers = Providers(lambda: config.settings.providers, config.secrets, folder / "models")
     async with asyncio.TaskGroup() as tasks:
         executor = Executor(store, tasks, assemble)
         await executor.recover()
@@ -86,7 +82,8 @@ async def whole(
             config=config,
             epoch=store.epoch,
             profiles=lambda: {"assistant": ASSISTANT},
-            find_model=find_model,
+            providers=providers,
+            fetches=Fetches(folder / "models"),
         )
         gate = Gate(house, ENDPOINTS)
         _, secret = await keys.create_token("tests", ["admin"])
@@ -94,4 +91,5 @@ async def whole(
             yield Whole(gate, keys, executor, model, project, secret)
         finally:
             await executor.close()
+    await providers.close()
     await store.close()

@@ -146,7 +146,7 @@ async def test_what_is_unknown_is_refused_and_nothing_is_made(tmp_path: Path) ->
         wrong = [
             (body(session="nope", message="x"), 404, "nope"),
             (body(**NEW | {"project": "nope"}, task="x"), 404, "nope"),
-            (body(**NEW | {"provider": "no/pe"}, task="x"), 404, "no/pe"),
+            (body(**NEW | {"provider": "no/pe"}, task="x"), 404, "provider 'no'"),
             (body(**NEW, agent="nope", task="x"), 404, "nope"),
             (body(project="demo", task="x"), 422, "provider"),
             (body(provider="scripted/demo", task="x"), 422, "project"),

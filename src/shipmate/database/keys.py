@@ -70,6 +70,7 @@ class Keys:
         self._writer = writer
         self._sign_ins: dict[str, SignIn] = {}
         self._tokens: dict[str, ApiToken] = {}
+        self._lent: dict[str, ApiToken] = {}
         self._invitations: dict[str, float] = {}
 
     @classmethod
@@ -131,6 +132,12 @@ class Keys:
         self._tokens[hashed(secret)] = row
         return row, secret
 
+    def lend(self, name: str) -> str:
+        """The secret of a token with every scope that is never kept and ends with the process."""
+        secret = "sm_" + secrets.token_urlsafe(32)
+        self._lent[hashed(secret)] = ApiToken(new_id(), name, SCOPES, _now())
+        return secret
+
     def tokens(self) -> list[ApiToken]:
         return sorted(self._tokens.values(), key=lambda token: (token.created_at, token.id))
 
@@ -147,7 +154,7 @@ class Keys:
         key = hashed(secret)
         row = self._tokens.get(key)
         if row is None:
-            return None
+            return self._lent.get(key)
         now = _now()
         if now - row.used_at > USED_EVERY_MS:
             self._tokens[key] = replace(row, used_at=now)

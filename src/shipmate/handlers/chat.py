@@ -90,7 +90,7 @@ async def chat_stream(call: Call[Chat]) -> Answer:
     row = await _session(call)
     place = await _said(call, row)
     frames = house.executor.until_done(row.id, place)
-    return EventStream(house.epoch, _row_first(row, frames), house.closing)
+    return EventStream(house.epoch, _row_first(row, frames), house.ended)
 
 
 @endpoint(
@@ -141,7 +141,7 @@ async def _session(call: Call[Chat]) -> SessionRow:
     if asked.bypass_approval:
         call.caller.must("approve")
     row = await house.executor.create(
-        agent=check_agent(house, asked.agent),
+        agent=check_agent(house.profiles(), asked.agent),
         provider=check_model(house, asked.provider),
         project=check_project(house, asked.project),
         bypass=asked.bypass_approval,

@@ -1,13 +1,15 @@
 """What a session is made of, checked before it is made or changed."""
 
+from collections.abc import Mapping
+
+from shipmate.agent.profile import Profile
 from shipmate.errors import NotFoundError, did_you_mean
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.house import House
 from shipmate.session.projects import find_project, project_folder
 
 
-def check_agent(house: House, agent: str) -> str:
-    known = house.profiles()
+def check_agent(known: Mapping[str, Profile], agent: str) -> str:
     if agent not in known:
         raise NotFoundError(f"There is no agent {agent!r}{did_you_mean(agent, known)}.")
     return agent
@@ -17,7 +19,7 @@ def check_model(house: House, model: str) -> str:
     """`provider/model` as it is known; a model that cannot be used now is refused, with why."""
     if not model:
         raise HttpError(422, "invalid", "The body does not fit: `provider` is missing.")
-    house.find_model(model)
+    house.providers.model(model)
     return model
 
 

@@ -10,9 +10,12 @@ import msgspec
 
 from shipmate.agent.profile import Profile
 from shipmate.database.keys import Keys
+from shipmate.handlers.fetches import Fetches
 from shipmate.handlers.files import Pages
 from shipmate.handlers.place import Place
-from shipmate.llm.model import Model
+from shipmate.llm.providers import Providers
+from shipmate.llm.settings import ProviderSettings
+from shipmate.safety.secrets import Secrets
 from shipmate.session.executor import Executor
 from shipmate.session.projects import ProjectSettings
 
@@ -24,6 +27,8 @@ class Settings(Protocol):
     def interface(self) -> msgspec.Struct: ...
     @property
     def projects(self) -> Mapping[str, ProjectSettings]: ...
+    @property
+    def providers(self) -> Mapping[str, ProviderSettings]: ...
 
 
 class Configuration(Protocol):
@@ -31,9 +36,15 @@ class Configuration(Protocol):
 
     @property
     def settings(self) -> Settings: ...
+    @property
+    def secrets(self) -> Secrets: ...
     def set(self, path: str | Sequence[str], value: Any) -> object: ...
     def add_project(self, path: str | Path, name: str = "") -> str: ...
     def remove_project(self, project: str) -> None: ...
+    def add_provider(
+        self, provider: str, settings: ProviderSettings, key: str | None = None
+    ) -> None: ...
+    def remove_provider(self, provider: str) -> None: ...
 
 
 @dataclass(slots=True)
@@ -45,10 +56,12 @@ class House:
     epoch: str
     """Of the store's numbering."""
     profiles: Callable[[], Mapping[str, Profile]]
-    find_model: Callable[[str], Model]
-    """The model named `provider/model`; the error says what there is."""
+    providers: Providers
+    fetches: Fetches
     pages: Pages = field(default_factory=Pages)
     begun: dict[str, str] = field(default_factory=dict[str, str])
     """Sessions made lately, by the `client_id` of their first message."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the server ends: streams end, new requests get 503."""
+    """Set when the server is told to end: new requests get 503, rounds may end."""
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when no round runs any more: streams end."""

@@ -90,7 +90,8 @@ def _operation(
 
 def _success(one: Endpoint, schema_of: Mapping[Any, Any]) -> dict[str, Any]:
     if one.stream:
-        schema = {"$ref": _REF.format(name="AnyEvent")}
+        named = {"$ref": _REF.format(name="AnyEvent")}
+        schema = named if one.answer is AnyEvent else schema_of[one.answer]
         return {
             "description": "Events until the end.",
             "content": {"text/event-stream": {"schema": schema}},

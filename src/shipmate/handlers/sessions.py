@@ -163,7 +163,7 @@ async def change_session(call: Call[Change]) -> Answer:
     if call.given.bypass_approval is True:
         call.caller.must("approve")
     if "agent" in fields:
-        check_agent(call.house, fields["agent"])
+        check_agent(call.house.profiles(), fields["agent"])
     if "provider" in fields:
         check_model(call.house, fields["provider"])
     return await call.house.executor.update(call.path["id"], **fields)
@@ -189,7 +189,7 @@ async def session_events(call: Call[After]) -> Answer:
     row = await house.executor.store.session(call.path["id"])
     last = call.headers.get("last-event-id", "")
     place = place_in(house.epoch, row, last, call.given.after)
-    return EventStream(house.epoch, house.executor.follow({row.id: place}), house.closing)
+    return EventStream(house.epoch, house.executor.follow({row.id: place}), house.ended)
 
 
 @endpoint("GET", "/api/agent/events", scope="read", query=Several, answer=AnyEvent, stream=True)
@@ -202,7 +202,7 @@ async def events(call: Call[Several]) -> Answer:
         rows = await house.executor.store.session(session)
         places[session] = place_in(house.epoch, rows, "", after)
     frames = house.executor.follow(places, rows=call.given.rows)
-    return EventStream(house.epoch, frames, house.closing)
+    return EventStream(house.epoch, frames, house.ended)
 
 
 def _places(text: str) -> list[tuple[str, int]]:

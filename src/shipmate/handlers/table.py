@@ -4,11 +4,33 @@ from types import ModuleType
 
 import msgspec
 
-from shipmate.handlers import auth, chat, decisions, page, projects, sessions, settings
+from shipmate.handlers import (
+    auth,
+    chat,
+    decisions,
+    info,
+    models,
+    page,
+    projects,
+    providers,
+    sessions,
+    settings,
+)
 from shipmate.handlers.openapi import describe
 from shipmate.handlers.route import Answer, Call, Endpoint, Nothing, endpoint
 
-NOUNS: tuple[ModuleType, ...] = (auth, chat, decisions, page, projects, sessions, settings)
+NOUNS: tuple[ModuleType, ...] = (
+    info,
+    sessions,
+    chat,
+    decisions,
+    projects,
+    providers,
+    models,
+    settings,
+    auth,
+    page,
+)
 
 
 @endpoint("GET", "/api/openapi.json", scope="read", answer=dict)

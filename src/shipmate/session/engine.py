@@ -41,6 +41,11 @@ class Engine:
         await asyncio.wait([task])
         return True
 
+    async def rest(self, seconds: float) -> None:
+        """Give what runs some time to end."""
+        if self._running and seconds > 0:
+            await asyncio.wait(self._running.values(), timeout=seconds)
+
     async def _drive(self, session: str) -> None:
         try:
             await self._run(session, lambda: self._asked_again(session))

@@ -228,8 +228,9 @@ class Executor:
             block = System(text=notice, level="warning", code="interrupted")
             await self.store.write(row.id, [block], row={"status": "interrupted"})
 
-    async def close(self) -> None:
-        """Cut every round; each is interrupted and can be resumed."""
+    async def close(self, grace: float = 0) -> None:
+        """After `grace` seconds cut every round that still runs; it can be resumed."""
+        await self._engine.rest(grace)
         running = self._engine.sessions
         await asyncio.gather(*(self._engine.stop(session, SHUTDOWN) for session in running))
 

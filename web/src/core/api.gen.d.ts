@@ -130,6 +130,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Agents, providers and their models, projects, the version.
+         * @description Agents, providers and their models, projects, the version.
+         */
+        get: operations["info"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agent/resume": {
         parameters: {
             query?: never;
@@ -385,6 +405,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every model that can be chosen, by provider; or why it cannot.
+         * @description Every model that can be chosen, by provider; or why it cannot.
+         */
+        get: operations["models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop fetching a model. What is there already is kept, and not fetched again.
+         * @description Stop fetching a model. What is there already is kept, and not fetched again.
+         */
+        post: operations["cancel_fetch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/fetch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fetch an offline model and follow it. It goes on when the client leaves; asked again, the
+         * @description Fetch an offline model and follow it. It goes on when the client leaves; asked again, the
+         *     one that runs is followed. The last event says `ready`, `failed` or `cancelled`.
+         */
+        post: operations["fetch_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/openapi.json": {
         parameters: {
             query?: never;
@@ -449,6 +530,73 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The providers that are set up, and those found: keys in the environment, model servers on
+         * @description The providers that are set up, and those found: keys in the environment, model servers on
+         *     this machine. Looking for servers takes up to a second.
+         */
+        get: operations["providers"];
+        put?: never;
+        /**
+         * Set up a provider, or replace its settings. Without `key` and `env` a key that is kept for
+         * @description Set up a provider, or replace its settings. Without `key` and `env` a key that is kept for
+         *     it stays.
+         */
+        post: operations["add_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Whether a provider answers with this key, before or after it is set up. `ok: false` comes
+         * @description Whether a provider answers with this key, before or after it is set up. `ok: false` comes
+         *     with what is wrong in words a person can act on.
+         */
+        post: operations["test_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a provider, and the key that was pasted for it.
+         * @description Remove a provider, and the key that was pasted for it.
+         */
+        delete: operations["remove_provider"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/settings": {
         parameters: {
             query?: never;
@@ -488,6 +636,11 @@ export interface components {
         After: {
             /** @default null */
             after: number | null;
+        };
+        /** AgentView */
+        AgentView: {
+            description: string;
+            id: string;
         };
         /** Answered */
         Answered: {
@@ -777,6 +930,24 @@ export interface components {
              */
             stopped: "" | "time_limit" | "user";
         };
+        /** Fetch */
+        Fetch: {
+            name: string;
+        };
+        /**
+         * FetchEvent
+         * @description How far the fetching of a model is.
+         */
+        FetchEvent: {
+            done: number;
+            error: string;
+            name: string;
+            /** @enum {unknown} */
+            state: "cancelled" | "checking" | "failed" | "ready" | "running";
+            total: number;
+            /** @enum {unknown} */
+            type: "fetch";
+        };
         /** FileChange */
         FileChange: {
             /** @default 0 */
@@ -794,6 +965,19 @@ export interface components {
             /** @default 0 */
             removed: number;
         };
+        /**
+         * FoundView
+         * @description A provider that could be set up with one click: POST its `id`, `type`, `base_url`, `env`.
+         */
+        FoundView: {
+            base_url: string;
+            env: string;
+            id: string;
+            models: string[];
+            origin: string;
+            title: string;
+            type: string;
+        };
         /** Hunk */
         Hunk: {
             lines: string[];
@@ -810,6 +994,14 @@ export interface components {
             media_type: string;
             /** @default 0 */
             width: number;
+        };
+        /** Info */
+        Info: {
+            agents: components["schemas"]["AgentView"][];
+            default_model: string;
+            projects: components["schemas"]["Project"][];
+            providers: components["schemas"]["ProviderModels"][];
+            version: string;
         };
         /**
          * KeepAlive
@@ -914,6 +1106,57 @@ export interface components {
             type: "message";
             usage?: components["schemas"]["Usage"];
         };
+        /**
+         * ModelSettings
+         * @description `[[providers.NAME.models]]`: one model, and what is known better than the table.
+         */
+        ModelSettings: {
+            /** @default null */
+            context_length: number | null;
+            id: string;
+            /** @default null */
+            max_output: number | null;
+            /** @default null */
+            price: components["schemas"]["Price"] | null;
+            /** @default null */
+            thinking: boolean | null;
+            /** @default  */
+            title: string;
+            /**
+             * @default full
+             * @enum {unknown}
+             */
+            tool_listing: "compact" | "full";
+            /** @default null */
+            tool_mode: ("native" | "native+rescue" | "schema") | null;
+            /** @default null */
+            vision: boolean | null;
+        };
+        /** ModelView */
+        ModelView: {
+            available: boolean;
+            context_length: number;
+            context_source: string;
+            download_size: number;
+            id: string;
+            name: string;
+            price: {
+                [key: string]: number;
+            };
+            reason: string;
+            thinking: boolean;
+            vision: boolean;
+        };
+        /** Models */
+        Models: {
+            default_model: string;
+            providers: components["schemas"]["ProviderModels"][];
+        };
+        /** ModelsQuery */
+        ModelsQuery: {
+            /** @default false */
+            refresh: boolean;
+        };
         /** NewToken */
         NewToken: {
             name: string;
@@ -922,6 +1165,18 @@ export interface components {
         /** OfSession */
         OfSession: {
             session: string;
+        };
+        /**
+         * Price
+         * @description Per million tokens, in whatever currency the provider bills.
+         */
+        Price: {
+            /** @default null */
+            cached: number | null;
+            /** @default 0 */
+            input: number;
+            /** @default 0 */
+            output: number;
         };
         /**
          * Problem
@@ -942,6 +1197,34 @@ export interface components {
         /** Projects */
         Projects: {
             projects: components["schemas"]["Project"][];
+        };
+        /** ProviderList */
+        ProviderList: {
+            configured: components["schemas"]["ProviderView"][];
+            found: components["schemas"]["FoundView"][];
+            types: components["schemas"]["TypeView"][];
+        };
+        /** ProviderModels */
+        ProviderModels: {
+            available: boolean;
+            id: string;
+            models: components["schemas"]["ModelView"][];
+            name: string;
+        };
+        /**
+         * ProviderView
+         * @description A provider that is set up. Its key is never shown, only where it is.
+         */
+        ProviderView: {
+            base_url: string;
+            id: string;
+            key: string;
+            models: components["schemas"]["ModelSettings"][];
+            problem: string;
+            reasoning_effort: string | null;
+            thinking_enabled: boolean | null;
+            title: string;
+            type: string;
         };
         /** Reply */
         Reply: {
@@ -1042,6 +1325,29 @@ export interface components {
         SettingsView: {
             interface: Record<string, never>;
         };
+        /**
+         * Setup
+         * @description The settings of a provider, and its key: pasted, or the name of a variable.
+         */
+        Setup: {
+            /** @default  */
+            base_url: string;
+            /** @default  */
+            env: string;
+            id: string;
+            /** @default  */
+            key: string;
+            /** @default [] */
+            models: components["schemas"]["ModelSettings"][];
+            /** @default null */
+            reasoning_effort: ("high" | "low" | "max" | "off") | null;
+            /** @default null */
+            thinking_enabled: boolean | null;
+            /** @default  */
+            title: string;
+            /** @default openai */
+            type: string;
+        };
         /** Several */
         Several: {
             /** @default false */
@@ -1135,6 +1441,16 @@ export interface components {
             text: string;
             /** @enum {unknown} */
             type: "system";
+        };
+        /**
+         * Tested
+         * @description What the test button tells.
+         */
+        Tested: {
+            detail: string;
+            /** @default [] */
+            models: string[];
+            ok: boolean;
         };
         /**
          * Todo
@@ -1240,6 +1556,13 @@ export interface components {
             truncated: boolean;
             /** @enum {unknown} */
             type: "tool_result";
+        };
+        /** TypeView */
+        TypeView: {
+            base_url: string;
+            local: boolean;
+            title: string;
+            type: string;
         };
         /**
          * Usage
@@ -1475,6 +1798,35 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["AnyEvent"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    info: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Info"];
                 };
             };
             /** @description What is wrong, where, and what to do. */
@@ -1954,6 +2306,101 @@ export interface operations {
             };
         };
     };
+    models: {
+        parameters: {
+            query?: {
+                refresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Models"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_fetch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Fetch"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    fetch_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Fetch"];
+            };
+        };
+        responses: {
+            /** @description Events until the end. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["FetchEvent"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     openapi: {
         parameters: {
             query?: never;
@@ -2051,6 +2498,130 @@ export interface operations {
             header?: never;
             path: {
                 project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    providers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderList"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Setup"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderView"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Setup"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tested"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
             };
             cookie?: never;
         };

@@ -1,0 +1,5 @@
+"""`python -m shipmate` is `shipmate`."""
+
+from shipmate.cli import main
+
+main()

@@ -1,0 +1,130 @@
+"""The composition root: the only module that knows which parts the system is made of."""
+
+import asyncio
+import importlib
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from shipmate.agent.profile import ASSISTANT, BUILT_IN, Profile
+from shipmate.config import Config
+from shipmate.database.keys import Keys
+from shipmate.database.sqlite import SqliteStore
+from shipmate.errors import ConfigError
+from shipmate.handlers.fetches import Fetches
+from shipmate.handlers.gate import Gate
+from shipmate.handlers.house import House
+from shipmate.handlers.place import Place
+from shipmate.handlers.table import ENDPOINTS
+from shipmate.llm.providers import Providers
+from shipmate.session.assembly import Assembly
+from shipmate.session.executor import Executor
+from shipmate.tools.catalog import BUILTIN
+
+DATABASE = "sessions.db"
+HEAVY = ("aiohttp", "tree_sitter", "tree_sitter_bash")
+"""Needed by the first round, not by the first page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The system without HTTP. The caller holds the data directory's lock."""
+
+    config: Config
+    store: SqliteStore
+    providers: Providers
+    assembly: Assembly
+    executor: Executor
+
+
+@asynccontextmanager
+async def opened(config: Config) -> AsyncGenerator[Parts]:
+    """The system at work on a data directory; at the end rounds are cut and can be resumed."""
+    async with AsyncExitStack() as stack:
+        store = await SqliteStore.open(config.data / DATABASE)
+        stack.push_async_callback(store.close)
+        providers = Providers(
+            lambda: config.settings.providers, config.secrets, config.data / "models"
+        )
+        stack.push_async_callback(providers.close)
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        assembly = Assembly(
+            profiles=lambda: profiles(config),
+            projects=lambda: config.settings.projects,
+            models=providers.model,
+            tools=BUILTIN,
+            limits=lambda: config.settings.limits.for_tools(),  # noqa: PLW0108 - settings are replaced
+            data=config.data,
+        )
+        executor = Executor(store, tasks, assembly.assemble)
+        await executor.recover()
+        stack.push_async_callback(executor.close)
+        yield Parts(config, store, providers, assembly, executor)
+
+
+def profiles(config: Config) -> dict[str, Profile]:
+    """The built-in agents, changed and joined by those of the configuration."""
+    found = dict(BUILT_IN)
+    for name, own in config.settings.agents.items():
+        base = found.get(name, ASSISTANT)
+        prompt = own.prompt
+        if own.prompt_file:
+            prompt = read_prompt(config.data / own.prompt_file)
+        found[name] = Profile(
+            name=name,
+            description=own.description or base.description,
+            prompt=prompt or base.prompt,
+            providers=own.providers or base.providers,
+            model=own.model or base.model,
+            max_steps=own.max_steps,
+        )
+    return found
+
+
+def read_prompt(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The prompt file {file} cannot be read: {error}.") from error
+
+
+async def make_house(parts: Parts, port: int) -> House:
+    """What the handlers stand on, for a server that is reached at `port`."""
+    return House(
+        keys=await Keys.open(parts.store),
+        place=Place.at(port, parts.config.settings.server.public_url),
+        executor=parts.executor,
+        config=parts.config,
+        epoch=parts.store.epoch,
+        profiles=parts.assembly.profiles,
+        providers=parts.providers,
+        fetches=Fetches(parts.providers.models_folder),
+    )
+
+
+def application(house: House) -> ASGIApp:
+    return WarmAfterFirst(Gate(house, ENDPOINTS))
+
+
+class WarmAfterFirst:
+    """Imports what is heavy in a thread once the first request has been answered: then neither
+    the first page nor the first round waits for it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._warm = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+        if not self._warm:
+            self._warm = True
+            threading.Thread(target=_import_heavy, name="warm-up", daemon=True).start()
+
+
+def _import_heavy() -> None:
+    for name in HEAVY:
+        importlib.import_module(name)

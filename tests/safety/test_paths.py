@@ -129,3 +129,22 @@ def test_a_link_to_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("bad\udcff.txt")
     for path in ("link", "bad\udcff.txt"):
         assert decide_path("read", path, tmp_path).verdict == "error"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["~/x", "~", "~root/x", "$HOME/x", "${TMPDIR}/x", "%TEMP%\\x", "C:/x", "file:///x", "a\\b"],
+)
+def test_what_a_shell_would_expand_is_not_created_as_a_folder(tmp_path: Path, path: str) -> None:
+    assert decide_path("create", path, tmp_path).verdict == "error"
+
+
+@pytest.mark.parametrize("path", ["~backup", "$slug.tsx", "$lib/x.ts", "a$HOME", "100%/x", "c:x"])
+def test_names_that_only_resemble_an_expansion_are_names(tmp_path: Path, path: str) -> None:
+    assert decide_path("create", path, tmp_path).verdict == "ask"
+
+
+def test_a_folder_that_is_really_called_so_can_be_used(tmp_path: Path) -> None:
+    for name in ("~", "$HOME", "C:"):
+        (tmp_path / name).mkdir()
+        assert decide_path("create", f"{name}/x", tmp_path).verdict == "ask"

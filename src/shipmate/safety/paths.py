@@ -122,7 +122,7 @@ def _check_literal(question: _Question, spelled: Spelled) -> None:
         return
     if looks_expanded(spelled.parts[0], rest=len(spelled.parts) > 1):
         raise question.wrong(
-            "is taken literally (`~` and variables are not expanded): no such path"
+            "is taken literally (`~`, variables and drives mean nothing here): no such path"
         )
 
 

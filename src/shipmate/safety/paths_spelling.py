@@ -30,7 +30,9 @@ class Spelled:
 
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+[^\\]", re.ASCII)
-_VARIABLE = re.compile(r"~[^/\\]*(?=[/\\])|~|\$\{?[A-Z_][A-Z0-9_]*\}?|%\w+%", re.ASCII)
+_VARIABLE = re.compile(
+    r"~[^/\\]*(?=[/\\])|~|[A-Za-z]:(?=[/\\])|\$\{?[A-Z_][A-Z0-9_]*\}?|%\w+%", re.ASCII
+)
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)( *\..*)?")
 _SHORT = re.compile(r"[^.~]{1,6}~\d{1,6}(\.[^.]{0,3})?")
 
@@ -46,7 +48,7 @@ def spell(path: str, root: str, platform: Platform) -> Spelled:
 
 
 def looks_expanded(part: str, rest: bool) -> bool:
-    """The first part is spelled as a shell would expand it: `~`, `$HOME`, `%TEMP%`."""
+    """The first part is a drive, or what a shell would expand: `~`, `$HOME`, `%TEMP%`."""
     match = _VARIABLE.match(part + "/" if rest else part)
     return match is not None and part[match.end() : match.end() + 1] in {"", "\\"}
 

@@ -123,6 +123,8 @@ async def listen(target: Target, model: str, session: str = "", message: str = "
     writer.close()
     if heard.done is None:
         raise SystemExit(f"the stream of {model} ended without `done`")
+    if not heard.done.finished:
+        raise SystemExit(f"{model} was not finished: {heard.done}")
     return heard
 
 
@@ -132,16 +134,15 @@ def note(heard: Heard, raw: bytes, at: int) -> None:
         heard.first = heard.first or at
         heard.texts.append((at, event.text))
         heard.delta_bytes += len(raw) + 2
+    elif event.type == "message":
+        rest = event.text[len(heard.text) :]
+        if rest:  # it was over before the stream could be joined
+            heard.texts.append((at, rest))
+            heard.delta_bytes += len(raw) + 2
     elif event.type == "session" and event.row:
         heard.session = event.row.id
     elif event.type == "done":
         heard.done, heard.ended = event, at
-
-
-def finished(heard: Heard) -> Heard:
-    if not (heard.done and heard.done.finished):
-        raise SystemExit(f"not finished: {heard.done}")
-    return heard
 
 
 def percentile(values: list[float], share: float) -> float:

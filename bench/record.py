@@ -1,9 +1,7 @@
 """What it takes to keep one block, in this process, beside SQLite alone."""
 
-import asyncio
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from bench.client import median
@@ -16,45 +14,48 @@ TIMES = 300
 TEXT = "A paragraph as models write them, of about two hundred characters. " * 3
 
 
-async def milliseconds(work: Callable[[], Awaitable[object]]) -> float:
-    took: list[float] = []
-    for _ in range(TIMES):
-        began = time.perf_counter()
-        await work()
-        took.append((time.perf_counter() - began) * 1000)
-    return median(took)
+def timed(took: list[float], began: float) -> None:
+    took.append((time.perf_counter() - began) * 1000)
 
 
-def sqlite_alone(file: Path, synchronous: str) -> float:
+def open_alone(file: Path, synchronous: str) -> sqlite3.Connection:
     """One insert a transaction, in the way the store configures it."""
     db = sqlite3.connect(file, isolation_level=None)
     db.execute("PRAGMA journal_mode=WAL")
     db.execute(f"PRAGMA synchronous={synchronous}")
     db.execute("CREATE TABLE IF NOT EXISTS kept (id INTEGER PRIMARY KEY, json BLOB)")
-    took: list[float] = []
+    return db
+
+
+async def beside(store: SqliteStore, alone: sqlite3.Connection, *, durable: bool) -> list[float]:
+    """Median milliseconds of the store and of SQLite, in turn, as disks have moods."""
+    ours: list[float] = []
+    theirs: list[float] = []
     for _ in range(TIMES):
         began = time.perf_counter()
-        db.execute("INSERT INTO kept (json) VALUES (?)", (TEXT.encode(),))
-        took.append((time.perf_counter() - began) * 1000)
-    db.close()
-    return median(took)
+        await store.write("s", [Message(text=TEXT)], durable=durable)
+        timed(ours, began)
+        began = time.perf_counter()
+        alone.execute("INSERT INTO kept (json) VALUES (?)", (TEXT.encode(),))
+        timed(theirs, began)
+    return [median(ours), median(theirs)]
 
 
 async def record(bench: Bench) -> list[Figure]:
     """A block of ordinary size; synced to the disk (what a person or a tool acted on) or not."""
-    store = await SqliteStore.open(bench.place.folder / "record.db")
+    folder = bench.place.folder
+    store = await SqliteStore.open(folder / "record.db")
     row = SessionRow(id="s", agent="assistant", provider="bench/quick", project="bench")
     await store.create_session(row)
+    normal, full = [open_alone(folder / f"{mode}.db", mode) for mode in ("NORMAL", "FULL")]
     try:
-        loose = await milliseconds(lambda: store.write("s", [Message(text=TEXT)], durable=False))
-        synced = await milliseconds(lambda: store.write("s", [Message(text=TEXT)]))
+        loose, loose_alone = await beside(store, normal, durable=False)
+        synced, synced_alone = await beside(store, full, durable=True)
     finally:
         await store.close()
-    alone = bench.place.folder / "alone.db"
-    normal, full = [
-        await asyncio.to_thread(sqlite_alone, alone, mode) for mode in ("NORMAL", "FULL")
-    ]
+        normal.close()
+        full.close()
     return [
-        Figure("one block kept (beside it: SQLite alone)", loose, "ms", 0.5, normal),
-        Figure("… synced to the disk", synced, "ms", full + 0.5, full),
+        Figure("one block kept (beside it: SQLite alone)", loose, "ms", 0.5, loose_alone),
+        Figure("… synced to the disk", synced, "ms", synced_alone + 0.5, synced_alone),
     ]

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
-from bench.client import Heard, finished, get, listen, median, percentile
+from bench.client import Heard, get, listen, median, percentile
 from bench.figures import Figure
 from bench.product import Place, Server, relay, shipmate, signed_in
 
@@ -36,7 +36,7 @@ async def start(bench: Bench) -> list[Figure]:
         with shipmate(bench.place, data) as server:
             pages[0].append(await seconds_to_page(server))
             asking = signed_in(server, data)
-            heard = finished(await listen(asking.target, "quick"))
+            heard = await listen(asking.target, "quick")
             rounds.append((heard.ended - heard.posted) / 1000)
         with relay(bench.place) as server:
             pages[1].append(await seconds_to_page(server))
@@ -99,7 +99,7 @@ async def latency(bench: Bench) -> list[Figure]:
 
 async def tools(bench: Bench) -> list[Figure]:
     """A loop of `read_file`: from the end of a reply to the next request."""
-    heard = finished(await listen(bench.product.target, "tools-500"))
+    heard = await listen(bench.product.target, "tools-500")
     gaps = [int(gap) / 1000 for gap in heard.text.split()]
     early, late = median(gaps[10:30]), median(gaps[480:500])
     return [

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 from shipmate.agent.context import LoadImage, no_image
@@ -13,7 +14,7 @@ from shipmate.session.hub import Frame, Hub, frame
 from shipmate.session.speech import Speech
 
 REMEMBERED = 64
-"""Transcripts kept in memory, the ones of running rounds included."""
+"""Transcripts kept in memory; those of running rounds are, however many they are."""
 
 
 class Door:
@@ -25,6 +26,8 @@ class Door:
         """Who speaks in which session."""
         self._transcripts: OrderedDict[str, Transcript] = OrderedDict()
         self._rows: dict[str, SessionRow] = {}
+        self._held: set[str] = set()
+        """Sessions whose round runs: their state is not forgotten."""
         self._writing: dict[asyncio.Task[Written], str] = {}
         """What is being recorded, and of which session."""
 
@@ -110,16 +113,23 @@ class Door:
         self._rows[session] = await self.store.session(session)
         blocks = await self.store.history(session)
         made = self._transcripts.setdefault(session, Transcript(blocks, self._image))
-        while len(self._transcripts) > REMEMBERED and self._forget_oldest():
-            pass
+        self._forget_oldest(but=session)
         return made
 
-    def _forget_oldest(self) -> bool:
-        for session in self._transcripts:
-            if session not in self.speeches:
-                self.forget(session)
-                return True
-        return False
+    @contextmanager
+    def held(self, session: str) -> Generator[None]:
+        """While a round runs on it, a session's state stays at hand, however many there are."""
+        self._held.add(session)
+        try:
+            yield
+        finally:
+            self._held.discard(session)
+
+    def _forget_oldest(self, but: str) -> None:
+        for session in [s for s in self._transcripts if s not in self._held and s != but]:
+            if len(self._transcripts) <= REMEMBERED:
+                return
+            self.forget(session)
 
     def forget(self, session: str) -> None:
         self._transcripts.pop(session, None)

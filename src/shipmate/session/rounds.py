@@ -37,7 +37,8 @@ class Rounds:
     async def run(self, session: str, again: Callable[[], bool]) -> None:
         """Carry the session on until it is finished or waits for the user."""
         try:
-            await self._run(session, again)
+            with self.door.held(session):
+                await self._run(session, again)
         except NotFoundError:
             log.info("session %s was deleted while its round ran", session)
         except ShipmateError as error:  # nothing can be read or kept: at least it is shown

@@ -1,12 +1,11 @@
 """Models over HTTP, against a real server on loopback."""
 
 import asyncio
-import json
 import socket
 import threading
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +167,14 @@ STATUSES: list[tuple[Answer, str, str]] = [
     (error_reply(429, "You exceeded your current quota", code="insufficient_quota"), "quota",
      "does not pass"),
     (error_reply(429, "slow down"), "rate_limit", "slow down"),
+    (error_reply(429, "Rate limit reached. See https://acme.test/account/billing"), "rate_limit",
+     "try again in a while"),
+    (error_reply(429, "You exceeded your current quota. Please retry in 27.5s."), "rate_limit",
+     "try again in a while"),
+    (error_reply(400, "the request exceeds the available context size"), "too_long", "compact"),
+    (error_reply(400, "The input token count (9) exceeds the maximum number of tokens"),
+     "too_long", "compact"),
+    (error_reply(400, "Range of input length should be [1, 30720]"), "too_long", "compact"),
     (error_reply(400, "This model's maximum context length is 8192 tokens"), "too_long",
      "compact it"),
     (error_reply(400, "prompt is too long: 9 tokens"), "too_long", "compact it"),
@@ -203,6 +210,14 @@ async def test_the_time_to_wait_is_read(
 ) -> None:
     provider.queue(error_reply(429, headers={"Retry-After": header}))
     assert (await fails(provider.url)).retry_after == seconds
+
+
+async def test_the_time_to_wait_may_stand_in_the_words(provider: Provider) -> None:
+    provider.queue(
+        error_reply(429, "Please try again in 20s."), error_reply(429, "try again in 6ms")
+    )
+    assert (await fails(provider.url)).retry_after == 20
+    assert (await fails(provider.url)).retry_after == 0.006
 
 
 async def test_the_time_to_wait_may_be_a_date(provider: Provider) -> None:
@@ -307,28 +322,35 @@ async def test_fields_and_headers_of_the_endpoint_are_sent(provider: Provider) -
 
 
 async def test_connections_are_used_again() -> None:
-    heads: list[int] = []
+    requests: list[int] = []
+    over = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heads.append(0)
-        while head := await reader.readuntil(b"\r\n\r\n"):
-            heads[-1] += 1
-            length = next(
-                int(line.split(b":")[1])
-                for line in head.split(b"\r\n")
-                if line.lower().startswith(b"content-length")
-            )
-            json.loads(await reader.readexactly(length))
-            reply = text_reply("ok")
-            writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-            writer.write(b"%x\r\n%b\r\n" % (len(reply), reply))
-            await asyncio.sleep(0)
-            writer.write(b"0\r\n\r\n")
+        requests.append(0)
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                await reader.readexactly(_length_of(head))
+                requests[-1] += 1
+                reply = text_reply("ok")
+                writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+                writer.write(b"%x\r\n%b\r\n" % (len(reply), reply))
+                await asyncio.sleep(0)
+                writer.write(b"0\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+        over.set()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with model_of(f"http://127.0.0.1:{port}/v1") as model:
         for _ in range(3):
             await follow(model)
+    await over.wait()
     server.close()
-    assert heads == [3]
+    assert requests == [3]
+
+
+def _length_of(head: bytes) -> int:
+    name = b"content-length:"
+    return next(int(h[len(name) :]) for h in head.split(b"\r\n") if h.lower().startswith(name))

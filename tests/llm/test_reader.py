@@ -151,6 +151,10 @@ SEPARATIONS: dict[str, list[dict[str, Any]]] = {
     "an index as text, arguments as an object": [
         piece({"x": 1}, name="a", index="0", call="1"), piece('{"y":2}', name="b", index="1"),
     ],
+    "name and arguments without a function around them": [
+        {"id": "1", "name": "a", "arguments": {"x": 1}},
+        {"id": "2", "name": "b", "arguments": '{"y":2}'},
+    ],
     "names in pieces": [
         piece(name="a", index=0), piece('{"x":1}', index=0), piece(name="", index=1),
         piece(name="b", index=1), piece('{"y":2}', index=1),

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from shipmate.llm.chunks import CallPiece, Function, mend
+from shipmate.llm.chunks import CallPiece, Function, flat_function, mend
 from shipmate.llm.model import FunctionCall
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
@@ -47,7 +47,7 @@ class Calls:
         self._by_index: dict[int, _Slot] = {}
 
     def add(self, piece: CallPiece) -> None:
-        function = piece.function or Function()
+        function = piece.function or flat_function(piece)
         slot = self._slot(piece, (function.name or "").strip())
         slot.id = slot.id or piece.id or ""
         _name(slot, (function.name or "").strip())

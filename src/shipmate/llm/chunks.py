@@ -16,6 +16,9 @@ class CallPiece(Struct, gc=False):
     index: int | None = None
     id: str | None = None
     function: Function | None = None
+    name: str | None = None
+    arguments: Any = None
+    """`name` and `arguments` stand here in the answers of a few servers."""
 
 
 class Detail(Struct, gc=False):
@@ -123,6 +126,11 @@ def _function(given: Any) -> Function:
     if isinstance(arguments, dict | list):
         arguments = json.dumps(arguments, ensure_ascii=False)
     return Function(_text(function.get("name")), _text(arguments))
+
+
+def flat_function(piece: CallPiece) -> Function:
+    """The function of a piece whose name and arguments do not stand under `function`."""
+    return _function({"name": piece.name, "arguments": piece.arguments})
 
 
 def _dicts(given: Any) -> list[dict[str, Any]]:

@@ -14,16 +14,18 @@ from shipmate.llm.model import ErrorKind, ModelError, Reply
 WORDS_LIMIT = 500
 """Characters of the provider's own words that are shown."""
 _TOO_LONG = re.compile(
-    r"context.{0,3}(length|window|size)|maximum context"
+    r"context.{0,3}(length|window|size)|maximum context|input.{0,12}length.{0,12}(exceed|should be)"
     r"|(prompt|input|request).{0,20}too (long|large)|too many tokens"
-    r"|exceeds? the (available )?context|reduce the length",
+    r"|token count.{0,20}exceeds|exceeds? the (available )?context|reduce the length",
     re.IGNORECASE,
 )
 _QUOTA = re.compile(
     r"insufficient.{0,3}(quota|balance|credit|funds)|quota.{0,12}(exceeded|exhausted)"
-    r"|exceeded your current quota|billing|payment required|out of credit",
+    r"|exceeded your current quota|billing_(hard_limit|not_active)|payment required|out of credit",
     re.IGNORECASE,
 )
+_AGAIN_IN = re.compile(r"(?:retry|try again) in ([\d.]+) ?(ms|s)\b", re.IGNORECASE)
+"""Some name the time to wait in words: a limit that passes, whatever else they call it."""
 _ADVICE: dict[ErrorKind, str] = {
     "auth": "Check the API key of {provider} in the settings, under Providers.",
     "quota": "Check the balance and the limits of your account there; this does not pass by "
@@ -57,6 +59,8 @@ def failure_of(
     """
     heard = _hear(said)
     kind = _kind(status or heard.status, heard)
+    if kind in ("rate_limit", "overloaded") and retry_after is None:
+        retry_after = _again_in(heard.words)
     number = f" ({status})" if status else ""
     words = heard.words[:WORDS_LIMIT].strip() or "no reason given"
     advice = _ADVICE.get(kind, "").format(provider=provider)
@@ -125,7 +129,8 @@ def _hear(said: Any) -> _Said:
 
 def _kind(status: int | None, heard: _Said) -> ErrorKind:
     said = f"{heard.code} {heard.words}"
-    if status == 402 or _QUOTA.search(said):
+    passes = "insufficient_quota" not in said and _AGAIN_IN.search(said)
+    if status == 402 or (_QUOTA.search(said) and not passes):
         return "quota"
     if status in (401, 403):
         return "auth"
@@ -142,6 +147,13 @@ def _kind_of_status(status: int | None, said: str) -> ErrorKind:
     if status >= 500 or status == 408:
         return "overloaded"
     return "refused"
+
+
+def _again_in(words: str) -> float | None:
+    found = _AGAIN_IN.search(words)
+    if not found or found[1].count(".") > 1:
+        return None
+    return float(found[1].rstrip(".") or 0) / (1000 if found[2].lower() == "ms" else 1)
 
 
 def _plain(text: str) -> str:

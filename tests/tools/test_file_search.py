@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.protocol import BlockedDetail
+from shipmate.safety.verdict import Level
 from shipmate.tools import ripgrep
 from shipmate.tools.find import file_search, problems
 from shipmate.tools.ripgrep import Ended
 from shipmate.tools.tool import Workspace
-from tests.tools.use import used
+from tests.tools.use import judged, used
 
 both = pytest.mark.usefixtures("program")
 """Run with ripgrep, and with our own program."""
@@ -78,11 +80,17 @@ async def test_more_than_was_asked_for_is_told(project: Workspace) -> None:
     assert found == ["n00", "n01", "n02"]
 
 
-async def test_outside_the_project_is_an_error(project: Workspace) -> None:
-    for query in ("../*.py", "/etc/passwd"):
-        output = await used(project, file_search, query=query)
-        assert output.is_error
-        assert str(project.root) in output.text
+@pytest.mark.parametrize("query", ["../*.py", "..", "/etc/passwd", "/etc/*", "src/../../*"])
+async def test_outside_the_project_is_refused(project: Workspace, query: str) -> None:
+    verdict = await judged(project, file_search, query=query)
+    assert verdict.level is Level.REFUSE
+    assert isinstance(verdict.details, BlockedDetail)
+    assert str(project.root) in verdict.reason
+
+
+async def test_a_pattern_with_dots_that_stays_inside_is_an_error(project: Workspace) -> None:
+    (text,) = await search(project, "src/../*.py")
+    assert text == "'src/../*.py': write the pattern without `..`."
 
 
 @both

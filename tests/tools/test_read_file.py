@@ -3,6 +3,8 @@
 import json
 import os
 import socket
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -167,6 +169,36 @@ async def test_a_file_of_a_gigabyte_is_not_read_to_the_end(work: Workspace) -> N
     assert time.perf_counter() - start < 0.2
     assert "a large file, its lines are not counted" in text
     assert "go on with startLine" in text
+
+
+_GROWTH = """
+import asyncio, resource, sys
+from pathlib import Path
+from shipmate.tools.read_only import read_file
+from shipmate.tools.tool import ToolContext, Workspace
+
+root = Path(sys.argv[1])
+work = Workspace(root)
+asyncio.run(read_file.run(ToolContext(work), path="small"))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for name in ("million", "one", "giant", "binary"):
+    asyncio.run(read_file.run(ToolContext(work), path=name))
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux counts it")
+def test_large_files_take_little_memory(work: Workspace) -> None:
+    (work.root / "small").write_text("1\n")
+    (work.root / "million").write_text("1\n" * 1_000_000)
+    (work.root / "binary").write_bytes(bytes(range(256)) * 40_000)
+    for name, piece, size in (("one", b"x" * 1_000_000, 50), ("giant", b"line\n" * 100_000, 2)):
+        with (work.root / name).open("wb") as file:
+            file.writelines(piece for _ in range(size))
+    os.truncate(work.root / "giant", 1_000_000_000)
+    command = [sys.executable, "-c", _GROWTH, str(work.root)]
+    grown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert int(grown) <= 20
 
 
 async def test_other_encodings_are_read_and_named(work: Workspace) -> None:

@@ -5,11 +5,12 @@ import os
 from dataclasses import dataclass, field, replace
 
 from shipmate.protocol import MatchesDetail
+from shipmate.safety.verdict import Verdict
 from shipmate.tools.globs import has_magic, names_dot
 from shipmate.tools.reading import shown_name
 from shipmate.tools.ripgrep import SECONDS, Ended, Search, run
-from shipmate.tools.scope import Scope, scope_of
-from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, Workspace, never_ask, tool
+from shipmate.tools.scope import Scope, judge_scope, scope_of
+from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, Workspace, tool
 
 MOST = 200
 """Results that one call may ask for."""
@@ -35,9 +36,13 @@ class _Found:
         return True
 
 
+async def _by_query(ctx: ToolContext, query: str, **_others: object) -> Verdict:
+    return await asyncio.to_thread(judge_scope, ctx.work, query)
+
+
 @tool(
     provider="read_only",
-    judge=never_ask,
+    judge=_by_query,
     effect=False,
     example='{"query": "src/**/*.py"}',
 )

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from shipmate.protocol import MatchesDetail
+from shipmate.safety.verdict import Verdict
 from shipmate.tools.arguments import requiring
 from shipmate.tools.decode import decode_head, decode_line
 from shipmate.tools.files import check_regular, opened, read_descriptor
@@ -16,8 +17,8 @@ from shipmate.tools.find import MOST, problems
 from shipmate.tools.output import cut
 from shipmate.tools.reading import shown_name, visible
 from shipmate.tools.ripgrep import Ended, Search, run
-from shipmate.tools.scope import Scope, is_secret, scope_of, secret_start
-from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, Workspace, never_ask, tool
+from shipmate.tools.scope import Scope, is_secret, judge_scope, scope_of, secret_start
+from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, Workspace, tool
 
 _COUNTED = 2_000
 """Matching lines after which a search ends: the answer then says `more than`."""
@@ -121,10 +122,14 @@ class _Hits:
         return found is not None and found.encoding == self.encoding
 
 
+async def _by_pattern(ctx: ToolContext, include_pattern: str, **_others: object) -> Verdict:
+    return await asyncio.to_thread(judge_scope, ctx.work, include_pattern)
+
+
 @requiring("isRegexp")
 @tool(
     provider="read_only",
-    judge=never_ask,
+    judge=_by_pattern,
     effect=False,
     example='{"query": "def load_\\\\w+", "isRegexp": true, "includePattern": "src/**/*.py"}',
 )

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from shipmate.safety.paths_places import secret_of
-from shipmate.tools.files import decide
+from shipmate.safety.verdict import ALLOW, Verdict
+from shipmate.tools.files import decide, path_verdict
 from shipmate.tools.globs import fixed_folder, glob, has_magic, spelled_out
 from shipmate.tools.reading import shown_name
 from shipmate.tools.ripgrep import Search
@@ -27,19 +29,25 @@ class Scope:
         return replace(search, start=self.start, names=self.names)
 
 
+def judge_scope(work: Workspace, pattern: str) -> Verdict:
+    """Refused where the pattern leads out of the project. Asks the disk."""
+    pattern = _below(work, pattern.strip())
+    fixed = takewhile(lambda name: not has_magic(name), pattern.split("/"))
+    decision = decide(work, "/".join(fixed) or ".", "search")
+    return path_verdict(decision) if decision.verdict == "deny" else ALLOW
+
+
 def scope_of(work: Workspace, pattern: str) -> Scope:
-    """`ToolError` for what is outside the project. Asks the disk."""
+    """Of a pattern that `judge_scope` let pass. Asks the disk."""
     pattern = _below(work, pattern.strip())
     if pattern in {"", ".", "./", "/"}:
         return Scope()
     if ".." in pattern.split("/"):
-        raise ToolError(f"{pattern!r} leads out of the project {work.root}; leave out the `..`.")
+        raise ToolError(f"{pattern!r}: write the pattern without `..`.")
     if not has_magic(pattern):
         decision = decide(work, pattern, "search")
         if decision.usable:
             return Scope(f"./{decision.relative}" if decision.relative != "." else "./")
-        if decision.verdict == "deny":
-            raise ToolError(decision.reason)
     folder = fixed_folder(pattern)
     anchored = bool(folder) and decide(work, folder, "list").relative == folder
     return Scope(f"./{folder}" if anchored else "./", _names(pattern), glob(pattern))

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { toRows, type Row } from "../src/core/rows";
 import type { AnyBlock } from "../src/core/protocol";
+import { GrowingText } from "../src/core/growing";
 import type { Live } from "../src/core/transcript";
 import { block, read, row } from "./blocks";
 
@@ -10,7 +11,7 @@ const show = (blocks: AnyBlock[], status: "idle" | "running" = "idle", lives: Li
 const user = (): AnyBlock => block("user", { text: "hi" });
 const say = (text: string, fields = {}): AnyBlock => block("message", { text, tokens: 10, ...fields });
 const live = (fields: Partial<Live>): Live => ({
-  id: "l", agent: "assistant", model: "", parent: "", text: "", reasoning: "", began: 1, spoke: 0,
+  id: "l", agent: "assistant", model: "", parent: "", text: new GrowingText(), reasoning: new GrowingText(), began: 1, spoke: 0,
   retry: null, ...fields,
 });
 
@@ -89,7 +90,7 @@ describe("rows of the thread", () => {
   test("dots show only while nothing else shows that it works", () => {
     expect(kinds(show([user()], "running"))).toEqual(["user", "thinking"]);
     expect(kinds(show([user()], "running", [live({})]))).toEqual(["user", "head", "thinking"]);
-    const spoken = kinds(show([user()], "running", [live({ text: "a" })]));
+    const spoken = kinds(show([user()], "running", [live({ text: new GrowingText("a") })]));
     expect(spoken).toEqual(["user", "head", "message"]);
     const open = read().slice(0, 1);
     expect(kinds(show([user(), say("a"), ...open], "running"))).not.toContain("thinking");
@@ -110,7 +111,7 @@ describe("rows of the thread", () => {
 
   test("keys are unique, and a message keeps its key from stream to block", () => {
     const id = "same";
-    const streaming = show([user()], "running", [live({ id, text: "a" })]);
+    const streaming = show([user()], "running", [live({ id, text: new GrowingText("a") })]);
     const kept = show([user(), block("message", { id, text: "a" })]);
     const key = streaming.find((r) => r.kind === "message")!.key;
     expect(kept.some((r) => r.key === key)).toBe(true);

@@ -13,9 +13,8 @@ const LONGEST = 200_000;
 /** Colouring of code that still grows, at most so often. */
 const EVERY_MS = 200;
 
-function ask(code: string, lang: string, keep: boolean): Promise<Line[] | null> {
-  const key = `${lang}\0${code}`;
-  const known = cache.get(key);
+function ask(code: string, lang: string): Promise<Line[] | null> {
+  const known = cache.get(keyOf(code, lang));
   if (known !== undefined || !lang || code.length > LONGEST) return Promise.resolve(known ?? null);
   if (!worker) {
     worker = ownWorker(workerUrl);
@@ -26,13 +25,15 @@ function ask(code: string, lang: string, keep: boolean): Promise<Line[] | null> 
   }
   const id = ++asked;
   worker.postMessage({ id, code, lang });
-  return new Promise((resolve) =>
-    waiting.set(id, (lines) => {
-      if (keep) cache.set(key, lines);
-      if (cache.size > CACHED) cache.delete(cache.keys().next().value!);
-      resolve(lines);
-    }),
-  );
+  return new Promise((resolve) => waiting.set(id, resolve));
+}
+
+const keyOf = (code: string, lang: string): string => `${lang}\0${code}`;
+
+/** Lines of code that did not grow on while they were coloured. */
+function keep(code: string, lang: string, lines: Line[]): void {
+  cache.set(keyOf(code, lang), lines);
+  if (cache.size > CACHED) cache.delete(cache.keys().next().value!);
 }
 
 /** A `code` element whose text can grow; only lines that changed touch the page. */
@@ -94,7 +95,8 @@ export class CodeView {
     this.again = false;
     this.asked = performance.now();
     const text = this.text;
-    const lines = await ask(text, this.lang, true);
+    const lines = await ask(text, this.lang);
+    if (lines && text === this.text) keep(text, this.lang, lines);
     if (lines && this.text.startsWith(text)) {
       const last = this.text === text ? lines.length : lines.length - 1;
       for (let i = 0; i < last; i++) this.pairs(i, lines[i]!);

@@ -75,7 +75,6 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})([^\n]*)\n/;
 
 /** Text that grows. `blocks` are the sealed ones and the open one, in order. */
 export class StreamMarkdown {
-  text = "";
   private sealed: MdBlock[] = [];
   private open: MdBlock | null = null;
   /** What is not sealed yet; inside a fence, the code not taken over yet. */
@@ -87,7 +86,6 @@ export class StreamMarkdown {
   }
 
   push(piece: string): void {
-    this.text += piece;
     this.tail += piece;
     while (this.fence ? this.takeCode() : this.takeText());
   }

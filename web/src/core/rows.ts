@@ -146,7 +146,7 @@ class Rows {
   private live(live: Live): void {
     const row = this.shown.row;
     this.head(live.id, live.agent || row?.agent || "", live.model || row?.provider || "", live.began);
-    if (!live.text && !live.reasoning && !live.retry) return;
+    if (!live.text.length && !live.reasoning.length && !live.retry) return;
     this.out.push({ key: `message:${live.id}`, kind: "message", message: undefined, live });
   }
 
@@ -249,7 +249,7 @@ class Rows {
   /** Dots while nothing else in the thread shows that it works. */
   private think(lives: readonly Live[]): void {
     const busy = this.out.some((r) => (r.kind === "tool" || r.kind === "agent") && !r.result);
-    if (busy || lives.some((live) => live.text || live.reasoning || live.retry)) return;
+    if (busy || lives.some((live) => live.text.length || live.reasoning.length || live.retry)) return;
     const since = lives.at(-1)?.began || this.ended || this.began;
     this.out.push({ key: "thinking", kind: "thinking", since });
   }

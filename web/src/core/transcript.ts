@@ -1,4 +1,5 @@
 /** A session as the browser knows it: blocks by place, and what is being streamed. */
+import { GrowingText } from "./growing";
 import {
   isBlock,
   type AnyBlock,
@@ -18,8 +19,8 @@ export interface Live {
   agent: string;
   model: string;
   parent: string;
-  text: string;
-  reasoning: string;
+  text: GrowingText;
+  reasoning: GrowingText;
   /** ms since 1970 when it began here, and when its first word of text came (0: not yet). */
   began: number;
   spoke: number;
@@ -78,8 +79,10 @@ export class Transcript {
     this.lives.clear();
     for (const live of snapshot.live) {
       if (this.ids.has(live.id)) continue;
-      this.begin({ type: "stream_start", ...live });
-      this.lives.set(live.id, { ...this.lives.get(live.id)!, ...live, spoke: this.spoken(live) });
+      const begun = this.begin({ type: "stream_start", ...live });
+      begun.text.add(live.text);
+      begun.reasoning.add(live.reasoning);
+      if (live.text) begun.spoke = begun.began;
     }
   }
 
@@ -143,13 +146,13 @@ export class Transcript {
     }
   }
 
-  private begin(start: StreamStart): void {
+  private begin(start: StreamStart): Live {
     const { id, agent = "", model = "", parent = "" } = start;
-    const began = this.now();
+    const said = { text: new GrowingText(), reasoning: new GrowingText() };
+    const live = { id, agent, model, parent, ...said, began: this.now(), spoke: 0, retry: null };
     this.done = null;
-    this.lives.set(id, {
-      id, agent, model, parent, text: "", reasoning: "", began, spoke: 0, retry: null,
-    });
+    this.lives.set(id, live);
+    return live;
   }
 
   private grow(delta: Delta): Applied {
@@ -161,10 +164,10 @@ export class Transcript {
     if (delta.offset > have) return "resync";
     const fresh = piece.slice(have - delta.offset);
     if (!fresh) return "same";
-    const first = live.text === "" && field === "text";
-    live[field] += fresh;
+    const first = live[field].length === 0;
+    live[field].add(fresh);
     live.retry = null;
-    if (first) live.spoke = this.now();
+    if (first && field === "text") live.spoke = this.now();
     return first ? "blocks" : "stream";
   }
 
@@ -173,10 +176,6 @@ export class Transcript {
     if (!live) this.begin({ type: "stream_start", id: event.id });
     this.lives.get(event.id)!.retry = event;
     return "blocks";
-  }
-
-  private spoken(live: { text: string }): number {
-    return live.text ? this.now() : 0;
   }
 }
 

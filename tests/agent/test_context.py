@@ -254,6 +254,36 @@ def test_a_block_sent_again_replaces_the_first() -> None:
     assert context.messages()[3].text == "made"
 
 
+def heard_while_speaking(*before: AnyBlock) -> tuple[list[str], list[ChatMessage]]:
+    """The model is asked, the user writes meanwhile, then the reply comes: its request, and
+    what is sent next."""
+    context = Context("p")
+    for pos, block in enumerate(before, 1):
+        context.add(_at(block, pos))
+    asked = list(context.messages())
+    pos, (message, call, result) = len(before), step(1)
+    heard = max(at for at, block in enumerate(before, 1) if isinstance(block, User))
+    spoken = msgspec.structs.replace(message, heard=heard)
+    for block in (User(text="no, stop"), spoken, call, result):
+        pos += 1
+        context.add(_at(block, pos))
+    after = list(context.messages())
+    assert [m.text for m in after[: len(asked)]] == [m.text for m in asked], "the prefix holds"
+    return [m.text for m in after[len(asked) :]], after
+
+
+def test_what_the_user_wrote_while_the_model_spoke_comes_after_what_it_said() -> None:
+    cases: list[list[AnyBlock]] = [
+        [User(text="go")],
+        [User(text="go"), *step(0)],
+        [User(text="go"), Message(text="half", partial=True)],
+    ]
+    for before in cases:
+        new, messages = heard_while_speaking(*before)
+        assert new == ["step 1", "x" * 200, "no, stop"]
+        assert check_request(body_of(messages), alternate=True) == []
+
+
 def test_an_answer_is_the_result_of_a_question_that_has_no_other() -> None:
     message = Message(text="")
     call = ToolCall(message=message.id, name="ask_user", arguments={"question": "Which?"})

@@ -39,6 +39,7 @@ BLOCKS: st.SearchStrategy[AnyBlock] = st.one_of(
     st.builds(Attachment, kind=st.sampled_from(["image", "text"]), name=TEXT, text=TEXT,
               file=TEXT, media_type=st.just("image/png")),
     st.builds(Message, id=NUMBER.map("m{}".format), text=TEXT, reasoning=TEXT,
+              heard=st.integers(0, 9),
               finish=st.sampled_from(["", "length", "cut_call", "bad_call"])),
     st.builds(ToolCall, id=NUMBER.map("c{}".format), message=NUMBER.map("m{}".format),
               name=st.sampled_from(["read_file", "", "a b"]), started=st.booleans()),

@@ -2,17 +2,20 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from shipmate.agent.units import Said, Turn
 from shipmate.llm.model import ChatMessage, Image
 from shipmate.protocol import (
     AnyBlock,
+    ApprovalRequest,
     AskUser,
     Attachment,
     ImageDetail,
     Message,
     Summary,
+    System,
+    Todo,
     ToolCall,
     ToolResult,
     User,
@@ -119,7 +122,7 @@ class Context:
                 turn = self._turn(block.id)
                 turn.say(block)
                 self._touch(turn)
-                self._put_off(turn, block.heard)
+                self._put_off(turn)
                 if block.finish in NUDGES:
                     self._say(f"{block.id}-nudge", NUDGES[block.finish])
             case ToolCall():
@@ -127,10 +130,13 @@ class Context:
                 self._turns[block.id] = turn
                 turn.call(block)
                 self._touch(turn)
+                self._put_off(turn)
             case ToolResult() | AskUser():
                 self._answer(block)
+            case System() | Todo() | ApprovalRequest() | Summary():
+                pass  # for the user's eyes only; a summary is placed by `_rebuild`
             case _:
-                pass  # for the user's eyes only
+                assert_never(block)
 
     def _attach(self, block: Attachment) -> None:
         data = self._image(block.file) if block.kind == "image" else None
@@ -159,8 +165,9 @@ class Context:
         said.put(key, text, image)
         self._touch(said)
 
-    def _put_off(self, turn: Turn, heard: int) -> None:
+    def _put_off(self, turn: Turn) -> None:
         """What the user wrote while the model spoke comes after what it said."""
+        heard = turn.message.heard if turn.message and not turn.empty else 0
         before = self._units[turn.at - 1] if turn.at and heard else None
         if not isinstance(before, Said):
             return
@@ -170,6 +177,10 @@ class Context:
             for key in late:
                 before.hand_over(key, after)
                 self._said[key] = after
+            sent = (unit for unit in reversed(self._units[: before.at]) if not unit.empty)
+            last = next(sent, None)
+            if before.empty and isinstance(last, Turn) and not last.calls:
+                before.put(f"{turn.at}-continue", CONTINUE)
             self._touch(before)
 
     def _pos(self, key: str) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from shipmate.tools import ask, read_only, read_write, todo
+from shipmate.tools import ask, read_only, read_write, shell, todo
 from shipmate.tools.tool import Tool
 
 BUILTIN: Mapping[str, tuple[Tool, ...]] = {
@@ -10,4 +10,5 @@ BUILTIN: Mapping[str, tuple[Tool, ...]] = {
     "read_write": read_write.TOOLS,
     "todo": todo.TOOLS,
     "ask": ask.TOOLS,
+    "shell": shell.TOOLS,
 }

@@ -1,0 +1,234 @@
+"""Commands as processes: started under a guard, read while they run, ended with all they left.
+
+Server, guard, shell: the server starts `guard.py`, which starts the shell in a session of its
+own and adopts its orphans. To end a command is to ask its guard. Two nets lie below that: the
+guard ends its command when the server dies, and each process carries a mark in its environment,
+by which `sweep` finds what outlived even its guard.
+"""
+
+import asyncio
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shipmate.tools.collected import Collected
+
+MARK = "SHIPMATE_COMMAND"
+"""Variable in the environment of every process that a command starts."""
+PASSED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "XDG_RUNTIME_DIR")
+"""What a command sees of the server's environment, besides `LC_*`; no keys are among it."""
+FIXED = {
+    "TERM": "dumb",
+    "SHELL": "/bin/bash",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "EDITOR": "false",
+    "VISUAL": "false",
+    "GIT_EDITOR": "false",
+    "GIT_SEQUENCE_EDITOR": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "false",
+    "SSH_ASKPASS": "false",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+}
+"""No terminal, no pager; what would ask a person fails at once instead of waiting."""
+GUARD = Path(__file__).with_name("guard.py")
+READ_BYTES = 65_536
+FREE_BYTES = 1_000_000
+"""Output up to here is read as fast as it comes; a flood beyond it is slowed down."""
+PAUSE = 0.002
+"""Seconds between two reads of a flood (30 MB/s), so that the server stays responsive."""
+DRAIN = 0.2
+"""Seconds that output may still take to arrive when the guard has ended."""
+END = 3.0
+"""Seconds that a guard may take to end a command."""
+
+
+def environment(server: Mapping[str, str], mark: str) -> dict[str, str]:
+    """The environment of a command: fresh each time, from a list of what is allowed."""
+    passed = {k: v for k, v in server.items() if k in PASSED or k.startswith("LC_")}
+    return {"LANG": "C.UTF-8", "PATH": os.defpath, **passed, **FIXED, MARK: mark}
+
+
+def owner(files: Path | None) -> str:
+    """The first part of the marks of a server: processes of other servers are not swept."""
+    return hashlib.sha256(os.fsencode(files or "")).hexdigest()[:16]
+
+
+class _Output(asyncio.Protocol):
+    """Takes what comes through a pipe; slows a flood down."""
+
+    def __init__(self, into: Collected) -> None:
+        self.into = into
+        self.ended = asyncio.Event()
+        self.transport: asyncio.ReadTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.ReadTransport)  # noqa: S101 - a pipe that is read
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.into.add(data)
+        if self.into.bytes > FREE_BYTES and self.transport is not None:
+            self.transport.pause_reading()
+            asyncio.get_running_loop().call_later(PAUSE, self._resume)
+
+    def _resume(self) -> None:
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.ended.set()
+
+
+class _Report(asyncio.Protocol):
+    """The guard's one line; its end is the end of the command."""
+
+    def __init__(self) -> None:
+        self.text = b""
+        self.guard: subprocess.Popen[bytes] | None = None
+        self.ended = asyncio.Event()
+
+    def data_received(self, data: bytes) -> None:
+        self.text += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.guard is not None:
+            self.guard.wait()
+        self.ended.set()
+
+
+@dataclass(slots=True)
+class Command:
+    """A command that was started."""
+
+    guard: subprocess.Popen[bytes]
+    mark: str
+    collected: Collected
+    output: _Output
+    report: _Report
+    begun: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+    """How long it took, once it has ended."""
+    status: int | None = None
+    """Exit status, 128 + n for a signal; None while it runs, and when nobody could tell."""
+    left: int = 0
+    """Processes that outlived the shell and were ended."""
+    stopping: bool = False
+
+    @property
+    def running(self) -> bool:
+        return not self.report.ended.is_set()
+
+    async def wait(self) -> None:
+        """Until the command has ended and nothing of it is left."""
+        await self.report.ended.wait()
+        await self._finish()
+
+    async def end(self) -> None:
+        """End it with all its processes; the request is sent even if this is cancelled."""
+        self.stopping = True
+        if self.running:
+            self.guard.send_signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(self.report.ended.wait(), END)
+        except TimeoutError:
+            self.guard.kill()
+        await self._finish()
+
+    async def _finish(self) -> None:
+        if self.seconds:
+            return
+        self.seconds = max(time.monotonic() - self.begun, 0.001)
+        words = self.report.text.split()
+        if len(words) == 3:
+            self.status, self.left = int(words[1]), int(words[2])
+        else:
+            sweep(self.mark)
+        try:
+            await asyncio.wait_for(self.output.ended.wait(), DRAIN)
+        except TimeoutError:
+            if self.output.transport is not None:
+                self.output.transport.close()
+                await self.output.ended.wait()
+        self.collected.end()
+
+
+async def start(script: str, cwd: Path, mark: str, collected: Collected) -> Command:
+    """Start `script` in bash in the folder `cwd`, without a terminal, its input empty.
+
+    Raises `OSError` when the folder or the shell is not there.
+    """
+    output, report = _Output(collected), _Report()
+    out_read, out_write = os.pipe()
+    report_read, report_write = os.pipe()
+    try:
+        report.guard = guard = _spawn(script, cwd, mark, out_write, report_write)
+    except OSError:
+        os.close(out_read)
+        os.close(report_read)
+        raise
+    finally:
+        os.close(out_write)
+        os.close(report_write)
+    loop = asyncio.get_running_loop()
+    try:
+        await loop.connect_read_pipe(lambda: output, os.fdopen(out_read, "rb", 0))
+        await loop.connect_read_pipe(lambda: report, os.fdopen(report_read, "rb", 0))
+    except asyncio.CancelledError:
+        guard.send_signal(signal.SIGTERM)
+        raise
+    return Command(guard, mark, collected, output, report)
+
+
+def _spawn(script: str, cwd: Path, mark: str, output: int, report: int) -> subprocess.Popen[bytes]:
+    """The guard. The script is passed as a file without a name, so its length is not limited by
+    what a command line may hold."""
+    shell = "/bin/bash" if Path("/bin/bash").exists() else shutil.which("bash")
+    if shell is None:
+        raise FileNotFoundError("there is no bash on this system")
+    with tempfile.TemporaryFile() as file:
+        file.write(script.encode())
+        file.flush()
+        fds = (file.fileno(), report)
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(GUARD), str(os.getpid()), *map(str, fds), shell],
+            cwd=cwd,
+            env=environment(os.environ, mark),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            pass_fds=fds,
+        )
+
+
+def sweep(mark: str) -> int:
+    """End all processes whose mark begins with `mark`; gives how many.
+
+    At the start of a server with `owner(files)`: what outlived a server that died.
+    """
+    found = 0
+    wanted = f"{MARK}={mark}".encode()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            marked = any(
+                v.startswith(wanted) for v in (entry / "environ").read_bytes().split(b"\0")
+            )
+            if marked and int(entry.name) != os.getpid():
+                os.kill(int(entry.name), signal.SIGKILL)
+                found += 1
+        except OSError:
+            continue
+    return found

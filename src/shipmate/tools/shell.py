@@ -1,0 +1,229 @@
+"""Provider `shell`: commands in the project, judged by what they would run."""
+
+import asyncio
+import itertools
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from shipmate.protocol import BlockedDetail, CommandDetail, ExitDetail, new_id
+from shipmate.safety.shell import ShellVerdict, check_shell
+from shipmate.safety.verdict import ALLOW, Level, Verdict
+from shipmate.tools.collected import Collected
+from shipmate.tools.output import SPILL, spill_file
+from shipmate.tools.processes import Command, owner, start
+from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, ToolStopped, Workspace, tool
+
+MAX_COMMAND = 1_000_000
+"""Characters; a longer text belongs into a file."""
+MAX_SECONDS = 3_600
+LONG = 20_000
+"""A command of more characters is judged in a thread."""
+CUT = "[Cut in the middle. The whole could not be kept.]"
+LEVELS = {
+    "safe": Level.ASK,
+    "ask": Level.ASK,
+    "dangerous": Level.DANGER,
+    "blocked": Level.REFUSE,
+}
+Action = Literal["run", "poll", "wait", "end"]
+
+
+@dataclass(slots=True)
+class _Background:
+    command: Command
+    text: str
+    call: str
+
+
+@dataclass(slots=True)
+class _Registry:
+    """Background commands of this server: (session, id) to the command."""
+
+    commands: dict[tuple[str, str], _Background] = field(
+        default_factory=dict[tuple[str, str], _Background]
+    )
+    numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+    def add(self, session: str, background: _Background) -> str:
+        name = f"bg{next(self.numbers)}"
+        self.commands[session, name] = background
+        return name
+
+    def get(self, session: str, name: str) -> _Background:
+        if found := self.commands.get((session, name)):
+            return found
+        known = ", ".join(n for s, n in self.commands if s == session)
+        raise ToolError(
+            f"There is no background command {name!r}; "
+            + (f"there are: {known}." if known else "none is running (a restart ends them all).")
+        )
+
+    async def end(self, session: str | None = None) -> None:
+        gone = [key for key in self.commands if session is None or key[0] == session]
+        for background in [self.commands.pop(key) for key in gone]:
+            await background.command.end()
+
+
+BACKGROUND = _Registry()
+
+
+async def end_background(session: str | None = None) -> None:
+    """End the background commands of a session that is deleted, or all when the server stops."""
+    await BACKGROUND.end(session)
+
+
+async def by_command(
+    ctx: ToolContext,
+    command: str = "",
+    timeout_seconds: float = 120,
+    background: bool = False,
+    background_id: str = "",
+    action: Action = "run",
+) -> Verdict:
+    """Looking after one's own background command needs nobody; the rest is for `check_shell`."""
+    if background_id or not command.strip() or len(command) > MAX_COMMAND:
+        return ALLOW
+    if len(command) > LONG:
+        found = await asyncio.to_thread(check_shell, command)
+    else:
+        found = check_shell(command)
+    return _verdict(ctx.work, command, found)
+
+
+def _verdict(work: Workspace, command: str, found: ShellVerdict) -> Verdict:
+    level = LEVELS[found.verdict]
+    if found.verdict == "safe" and work.safe_commands:
+        level = Level.ALLOW
+    if level is Level.REFUSE:
+        blocked = BlockedDetail(reason=found.reason, rule=found.rule)
+        return Verdict(level, found.reason, found.rule, "Blocked command", blocked)
+    reason = found.reason if level is Level.DANGER else ""
+    detail = CommandDetail(command=command, cwd=str(work.root))
+    return Verdict(level, reason, found.rule, "Run a command", detail, {"cwd": str(work.root)})
+
+
+@tool(
+    provider="shell",
+    judge=by_command,
+    effect=True,
+    aliases={"cmd": "command", "timeout": "timeout_seconds", "id": "background_id"},
+    example='{"command": "pytest -q", "timeoutSeconds": 300}',
+)
+async def shell_exec(
+    ctx: ToolContext,
+    command: str = "",
+    timeout_seconds: float = 120,
+    background: bool = False,
+    background_id: str = "",
+    action: Action = "run",
+) -> ToolOutput:
+    """Run a command in bash and return its output, then its exit status and folder.
+
+    Each call starts anew in the project folder, without a terminal: nothing can be typed in, and
+    editors fail. It is ended after `timeoutSeconds` with all its processes. With `background:
+    true` it goes on (servers, watchers) and you get an id: call again with `backgroundId` and
+    `action` "poll" (new output at once), "wait" (until it ends, `timeoutSeconds` at most) or
+    "end". Output that is long is cut in the middle; the whole is kept in a file.
+    """
+    if background_id:
+        return await _look_after(ctx, background_id, action, timeout_seconds)
+    if not command.strip():
+        raise ToolError('`command` is missing. Example: {"command": "ls"}')
+    _check(command)
+    collected = Collected(ctx.work.limits.tool_result_chars, spill_file(ctx.work, ctx.call))
+    started = await _started(ctx, command, collected)
+    if background:
+        name = BACKGROUND.add(ctx.work.session, _Background(started, command, ctx.call))
+        text = f"Started in the background as {name}, in {ctx.root}. Look at it with "
+        text += f'{{"backgroundId": "{name}", "action": "poll"}}.'
+        return ToolOutput(text, ExitDetail(background=name))
+    return await _foreground(ctx, started, timeout_seconds)
+
+
+def _check(command: str) -> None:
+    if len(command) > MAX_COMMAND:
+        raise ToolError(
+            f"The command has {len(command):,} characters, more than {MAX_COMMAND:,}. "
+            "Write it to a file with write_file and run that."
+        )
+    if "\0" in command:
+        raise ToolError("The command holds a NUL character, which bash cannot run.")
+
+
+async def _started(ctx: ToolContext, command: str, collected: Collected) -> Command:
+    mark = f"{owner(ctx.work.files)}:{new_id()}"
+    try:
+        return await start(command, ctx.root, mark, collected)
+    except FileNotFoundError as error:
+        if ctx.root.is_dir():
+            raise ToolError(f"Commands cannot run here: {error}.") from error
+        raise ToolError(f"The project folder {ctx.root} is gone; nothing was run.") from error
+    except (OSError, UnicodeEncodeError) as error:
+        raise ToolError(f"The command could not be started: {error}.") from error
+
+
+async def _foreground(ctx: ToolContext, command: Command, limit: float) -> ToolOutput:
+    limit = min(max(limit, 0.1), MAX_SECONDS)
+    try:
+        async with asyncio.timeout(limit):
+            await command.wait()
+    except TimeoutError:
+        await command.end()
+        return _result(ctx, command, f"ended after {limit:g} s, the time limit", "time_limit")
+    except asyncio.CancelledError:
+        await command.end()
+        output = _result(ctx, command, "stopped by the user", "user")
+        raise ToolStopped(output) from None
+    return _result(ctx, command, _told(command))
+
+
+def _told(command: Command) -> str:
+    return "exit status unknown" if command.status is None else f"exit status {command.status}"
+
+
+def _result(
+    ctx: ToolContext,
+    command: Command,
+    ending: str,
+    stopped: Literal["", "time_limit", "user"] = "",
+    call: str = "",
+) -> ToolOutput:
+    """The output in the order it came, then how it ended and where it ran."""
+    text, cut = command.collected.take()
+    lines = [text.removesuffix("\n")] if text else []
+    if cut:
+        whole = f'read_file {{"path": "{SPILL}{call or ctx.call}"}}'
+        lines.insert(
+            0, f"[Cut in the middle. The whole: {whole}]" if command.collected.kept else CUT
+        )
+    if command.left and not stopped:
+        lines.append(f"[{command.left} process(es) left behind were ended; use background: true]")
+    lines.append(f"[{ending}; {command.seconds:.2f} s, in {ctx.root}]")
+    status = None if stopped else command.status
+    details = ExitDetail(status=status, seconds=round(command.seconds, 3), stopped=stopped)
+    return ToolOutput("\n".join(lines), details, is_error=status != 0, truncated=cut)
+
+
+async def _look_after(ctx: ToolContext, name: str, action: Action, limit: float) -> ToolOutput:
+    background = BACKGROUND.get(ctx.work.session, name)
+    command = background.command
+    if action == "end":
+        await command.end()
+    elif action == "wait":
+        try:
+            async with asyncio.timeout(min(max(limit, 0.1), MAX_SECONDS)):
+                await command.wait()
+        except TimeoutError:
+            pass
+    if command.running:
+        text, cut = command.collected.take()
+        text = f"{text.removesuffix(chr(10))}\n[{name} is still running: {background.text[:200]}]"
+        return ToolOutput(text.lstrip("\n"), ExitDetail(background=name), truncated=cut)
+    await command.wait()
+    del BACKGROUND.commands[ctx.work.session, name]
+    ending = f"{name} was ended" if command.stopping else f"{name} has ended: {_told(command)}"
+    result = _result(ctx, command, ending, call=background.call)
+    return replace(result, is_error=result.is_error and not command.stopping)
+
+
+TOOLS = (shell_exec,)

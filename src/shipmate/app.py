@@ -2,16 +2,15 @@
 
 import asyncio
 import importlib
-import threading
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shipmate.agent.profile import ASSISTANT, BUILT_IN, Profile
 from shipmate.config import Config
+from shipmate.config.first_run import set_up_found
 from shipmate.database.keys import Keys
 from shipmate.database.sqlite import SqliteStore
 from shipmate.errors import ConfigError
@@ -19,6 +18,7 @@ from shipmate.handlers.fetches import Fetches
 from shipmate.handlers.gate import Gate
 from shipmate.handlers.house import House
 from shipmate.handlers.place import Place
+from shipmate.handlers.stored import stored
 from shipmate.handlers.table import ENDPOINTS
 from shipmate.llm.providers import Providers
 from shipmate.session.assembly import Assembly
@@ -26,8 +26,11 @@ from shipmate.session.executor import Executor
 from shipmate.tools.catalog import BUILTIN
 
 DATABASE = "sessions.db"
-HEAVY = ("aiohttp", "tree_sitter", "tree_sitter_bash")
-"""Needed by the first round, not by the first page."""
+FILES = "files"
+PARSERS = ("tree_sitter", "tree_sitter_bash")
+"""Needed by the first command of an agent, not by the first page."""
+PATIENCE_S = 5.0
+"""For the lists of models that are asked for at the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,8 @@ async def opened(config: Config) -> AsyncGenerator[Parts]:
             limits=lambda: config.settings.limits.for_tools(),  # noqa: PLW0108 - settings are replaced
             data=config.data,
         )
-        executor = Executor(store, tasks, assembly.assemble)
+        images = partial(stored, config.data / FILES)
+        executor = Executor(store, tasks, assembly.assemble, images)
         await executor.recover()
         stack.push_async_callback(executor.close)
         yield Parts(config, store, providers, assembly, executor)
@@ -103,28 +107,26 @@ async def make_house(parts: Parts, port: int) -> House:
         profiles=parts.assembly.profiles,
         providers=parts.providers,
         fetches=Fetches(parts.providers.models_folder),
+        files=parts.config.data / FILES,
     )
 
 
-def application(house: House) -> ASGIApp:
-    return WarmAfterFirst(Gate(house, ENDPOINTS))
+def application(house: House) -> Gate:
+    return Gate(house, ENDPOINTS)
 
 
-class WarmAfterFirst:
-    """Imports what is heavy in a thread once the first request has been answered: then neither
-    the first page nor the first round waits for it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._warm = False
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
-        if not self._warm:
-            self._warm = True
-            threading.Thread(target=_import_heavy, name="warm-up", daemon=True).start()
+async def settle(parts: Parts, house: House) -> None:
+    """What is done once the server answers: import what is heavy in a thread, set up what is
+    found at the very first start, ask the model servers what they have."""
+    try:
+        await parts.providers.connections.warm()
+        await set_up_found(parts.config)
+        await parts.providers.refresh(wait=PATIENCE_S)
+    finally:
+        house.settled.set()
+    await asyncio.to_thread(_import_parsers)
 
 
-def _import_heavy() -> None:
-    for name in HEAVY:
+def _import_parsers() -> None:
+    for name in PARSERS:
         importlib.import_module(name)

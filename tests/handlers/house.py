@@ -84,7 +84,9 @@ async def whole(
             profiles=lambda: {"assistant": ASSISTANT},
             providers=providers,
             fetches=Fetches(folder / "models"),
+            files=folder / "files",
         )
+        house.settled.set()
         gate = Gate(house, ENDPOINTS)
         _, secret = await keys.create_token("tests", ["admin"])
         try:

@@ -18,17 +18,22 @@ import typer
 import uvicorn
 from starlette.types import ASGIApp
 
-from shipmate.app import Parts, application, make_house, opened
+from shipmate.app import Parts, application, make_house, opened, settle
 from shipmate.cli import server_file
 from shipmate.cli.server_file import Running
 from shipmate.config import Config
 from shipmate.config.directory import data_directory, held
-from shipmate.errors import ConfigError, ConflictError
+from shipmate.errors import ConfigError, ConflictError, ShipmateError
+from shipmate.handlers.gate import Gate
 from shipmate.handlers.house import House
+
+log = logging.getLogger(__name__)
 
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}
 GRACE_S = 10.0
 """How long what runs may take to end after the first signal."""
+SETTLE_AFTER_S = 2.0
+"""When heavy imports begin if nobody has asked for anything yet."""
 LAST_ANSWERS_S = 1
 """How long answers that are being sent may take after that."""
 
@@ -118,16 +123,31 @@ async def _serve(config: Config, listening: socket.socket, options: Options) -> 
     local = f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
     async with opened(config) as parts:
         house = await make_house(parts, port)
-        server = Server(application(house))
+        gate = application(house)
+        server = Server(gate)
         signals = asyncio.Queue[int]()
         for number in (signal.SIGINT, signal.SIGTERM):
             _on_signal(number, signals)
         ending = asyncio.ensure_future(_end_when_asked(signals, parts, house, server))
+        settling = asyncio.ensure_future(_settle(parts, house, gate))
         try:
             await server.answer(listening, lambda: _tell(config, house, local, options))
         finally:
             ending.cancel()
+            settling.cancel()
+            await asyncio.wait([ending, settling])
+            await house.fetches.close()
             server_file.remove(config.data)
+
+
+async def _settle(parts: Parts, house: House, gate: Gate) -> None:
+    """Not before the first answer, which is what a person waits for; nor long after the start."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(gate.answered.wait(), SETTLE_AFTER_S)
+    try:
+        await settle(parts, house)
+    except ShipmateError as error:
+        log.warning("looking for model providers failed: %s", error)
 
 
 class Server(uvicorn.Server):

@@ -86,11 +86,9 @@ async def chat_stream(call: Call[Chat]) -> Answer:
     """Begin a session, go on with one, or (with `session` alone) attach to one. The first event
     is `session` with the whole row; the stream ends with `done`. The round goes on when the
     client leaves."""
-    house = call.house
     row = await _session(call)
-    place = await _said(call, row)
-    frames = house.executor.until_done(row.id, place)
-    return EventStream(house.epoch, _row_first(row, frames), house.ended)
+    frames = await _said(call, row)
+    return EventStream(call.house.epoch, _row_first(row, frames), call.house.ended)
 
 
 @endpoint(
@@ -107,8 +105,7 @@ async def chat(call: Call[Chat]) -> Answer:
     Deprecated: use /api/agent/chat/stream."""
     house = call.house
     row = await _session(call)
-    place = await _said(call, row)
-    done = await _until_done(house.executor.until_done(row.id, place))
+    done = await _done_of(await _said(call, row))
     transcript = await house.executor.door.transcript(row.id)
     said = transcript.last_message
     answered = Answered(
@@ -157,31 +154,51 @@ def _remember(house: House, client_id: str, session: str) -> None:
         del house.begun[next(iter(house.begun))]
 
 
-async def _said(call: Call[Chat], row: SessionRow) -> int:
-    """Say what there is to say; the place from which to tell what follows."""
-    asked, house = call.given, call.house
+async def _said(call: Call[Chat], row: SessionRow) -> Frames:
+    """Say what there is to say; what follows, up to `done`."""
+    asked, executor = call.given, call.house.executor
     last = call.headers.get("last-event-id", "")
-    speaks = bool(asked.text.strip() or asked.attachments)
-    if speaks:
-        attachments = [
-            Attachment(kind=one.kind, name=one.name, text=one.text) for one in asked.attachments
-        ]
-        await house.executor.send(
-            row.id, asked.text, attachments=attachments, client_id=asked.client_id
-        )
-    if speaks and not last and asked.after is None:
-        return row.last_seq
-    return place_in(house.epoch, row, last, asked.after)
+    place = place_in(call.house.epoch, row, last, asked.after)
+    says_nothing = not asked.text.strip() and not asked.attachments
+    if says_nothing or asked.client_id in (await executor.door.transcript(row.id)).users:
+        return executor.until_done(row.id, place)
+    if not last and asked.after is None:
+        place = row.last_seq
+    attachments = [
+        Attachment(kind=one.kind, name=one.name, text=one.text) for one in asked.attachments
+    ]
+    frames = executor.follow({row.id: place})
+    try:
+        begun = await anext(frames)  # it listens now: no piece of the answer can be missed
+        await executor.send(row.id, asked.text, attachments=attachments, client_id=asked.client_id)
+    except BaseException:
+        await frames.aclose()
+        raise
+    return _until_done(begun, frames)
 
 
-async def _row_first(row: SessionRow, frames: Frames) -> AsyncGenerator[list[Frame]]:
+async def _until_done(begun: list[Frame], frames: Frames) -> AsyncGenerator[list[Frame]]:
     async with aclosing(frames):
-        yield [frame(SessionChanged(session=row.id, row=row))]
+        yield begun
         async for batch in frames:
+            ends = [n for n, item in enumerate(batch) if item.type in ("done", "session_deleted")]
+            if ends:
+                yield batch[: ends[0] + 1]
+                return
             yield batch
 
 
-async def _until_done(frames: Frames) -> Done:
+async def _row_first(row: SessionRow, frames: Frames) -> AsyncGenerator[list[Frame]]:
+    told = False
+    async with aclosing(frames):
+        async for batch in frames:
+            if not told and batch[0].type != "session":
+                yield [frame(SessionChanged(session=row.id, row=row))]
+            told = True
+            yield batch
+
+
+async def _done_of(frames: Frames) -> Done:
     async with aclosing(frames):
         async for batch in frames:
             for item in batch:

@@ -4,6 +4,7 @@
 and 422 for what it gives; then the handler. Every answer carries the security headers.
 """
 
+import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -47,6 +48,8 @@ class Gate:
 
     def __init__(self, house: House, endpoints: Iterable[Endpoint]) -> None:
         self.house = house
+        self.answered = asyncio.Event()
+        """Set when the first request has been answered."""
         self.router = Router(_routes(house, endpoints), redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,6 +68,7 @@ class Gate:
             log.exception("%s %s failed", scope["method"], scope["path"])
             detail = "The server made an error; its log has the details."
             await answer.instead(problem(HttpError(500, "internal", detail)), scope, receive)
+        self.answered.set()
 
     def _admit(self, headers: Headers) -> None:
         if self.house.closing.is_set():

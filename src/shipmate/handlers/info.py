@@ -1,5 +1,7 @@
 """What the server offers: agents, models by provider, projects."""
 
+import asyncio
+import contextlib
 from itertools import groupby
 
 import msgspec
@@ -9,6 +11,9 @@ from shipmate.handlers.house import House
 from shipmate.handlers.projects import Project, projects_of
 from shipmate.handlers.route import Answer, Call, Nothing, endpoint
 from shipmate.llm.listing import ModelListing
+
+SETTLE_S = 1.5
+"""How long the first page waits for the model servers that are looked for after the start."""
 
 
 class AgentView(msgspec.Struct, frozen=True):
@@ -55,6 +60,8 @@ class Info(msgspec.Struct, frozen=True):
 async def info(call: Call[Nothing]) -> Answer:
     """Agents, providers and their models, projects, the version."""
     house = call.house
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(house.settled.wait(), SETTLE_S)
     return Info(
         __version__,
         [AgentView(name, one.description) for name, one in house.profiles().items()],

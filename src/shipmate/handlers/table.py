@@ -15,6 +15,7 @@ from shipmate.handlers import (
     providers,
     sessions,
     settings,
+    stored,
 )
 from shipmate.handlers.openapi import describe
 from shipmate.handlers.route import Answer, Call, Endpoint, Nothing, endpoint
@@ -28,6 +29,7 @@ NOUNS: tuple[ModuleType, ...] = (
     providers,
     models,
     settings,
+    stored,
     auth,
     page,
 )

@@ -48,17 +48,17 @@ class Transport:
     async def _post(
         self, url: str, body: bytes, headers: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
-        """A kept connection that the server has just closed is no reason to fail."""
+        """A kept connection that the server closed just now is no reason to fail: once again."""
         headers = {**headers, "Content-Length": str(len(body))}
         proxy = _proxy_of(url)
-        for tries_left in (2, 1, 0):
+        for again in (True, False):
             data = body if len(body) <= _WHOLE else _pieces(body)
             try:
                 return await self._session.post(
                     url, data=data, headers=headers, allow_redirects=False, proxy=proxy
                 )
-            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-                if not tries_left or isinstance(error, aiohttp.ClientConnectorError):
+            except aiohttp.ServerDisconnectedError:
+                if not again:
                     raise
         raise AssertionError  # the loop returns or raises
 

@@ -1,11 +1,13 @@
 """Arguments as models write them: tolerant of spelling, never of meaning."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from shipmate.tools.arguments import parse_arguments, parse_raw
 from shipmate.tools.tool import ToolContext, ToolError, tool
@@ -173,11 +175,52 @@ def test_empty_text_and_code_fences_are_read(raw: str, read: dict[str, Any]) -> 
         "null",
         "path=a",
         "{path: 'a'}",
+        '{"path": "\ud83d"}',
     ],
 )
 def test_malformed_arguments_are_an_error_and_never_a_guess(raw: str) -> None:
     with pytest.raises(ToolError, match=r"not a JSON object .* Example: write_one"):
         parse_raw(write_one, raw)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+NAMES = st.sampled_from(["files", "deep", "share", "path", "filePath", "start_line", "x"])
+
+
+def outcome(parse: Callable[..., dict[str, Any]], *given: Any) -> dict[str, Any] | str:
+    """The arguments, or what the model is told."""
+    try:
+        return parse(*given)
+    except ToolError as error:
+        return str(error)
+
+
+@settings(max_examples=300)
+@given(st.dictionaries(NAMES, JSON | st.just([{"path": "a"}]) | st.just('[{"file": "a"}]')))
+def test_whatever_a_model_writes_gives_values_of_the_right_types_or_an_error(
+    written: dict[str, Any],
+) -> None:
+    values = outcome(parse_arguments, read_several, written)
+    if isinstance(values, str):
+        assert "Example: read_several" in values
+    else:
+        assert set(values) == {"files", "deep", "share"}
+        assert all(isinstance(part, Part) for part in values["files"])
+        assert isinstance(values["deep"], bool)
+        assert isinstance(values["share"], float)
+
+
+@settings(max_examples=200)
+@given(st.text(st.characters(), max_size=60))
+def test_whatever_stands_in_place_of_an_object_is_an_object_or_an_error(raw: str) -> None:
+    read = outcome(parse_raw, write_one, raw)
+    assert isinstance(read, dict) or "not a JSON object" in read
 
 
 def test_arguments_that_fit_cost_a_few_microseconds() -> None:

@@ -272,6 +272,12 @@ async def test_a_file_the_agent_changed_can_be_read_again(work: Workspace) -> No
     assert await read(work) == "new"
 
 
+async def test_a_very_long_result_is_paged_like_a_large_file(work: Workspace) -> None:
+    await border(numbers(1, 1_000_000), work, "c9")
+    text = await read(work, "output:c9", startLine=999_999)
+    assert text == "output:c9, lines 999999-1000000 of 1000000\n999999\n1000000"
+
+
 @pytest.mark.parametrize("path", ["output:nothing", "output:../s1/call7", "output:"])
 async def test_only_what_this_session_kept_is_found(work: Workspace, path: str) -> None:
     await border(numbers(1, 10_000), replace(work, session="other"), "nothing")

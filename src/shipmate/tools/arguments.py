@@ -81,7 +81,7 @@ def parse_raw(tool: Tool, raw: str) -> dict[str, Any]:
         text = fenced[1]
     try:
         return msgspec.json.decode(text or "{}", type=dict[str, Any])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
         what = f"The arguments of {tool.name} are not a JSON object ({error}); nothing was done."
         raise ToolError(f"{what} Write them as plain JSON. {_example(tool)}") from error
 

@@ -1,6 +1,7 @@
 """Provider `read_only`: look at the project. Inside it no approval is needed (readings 19)."""
 
 import asyncio
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from shipmate.tools.listing import list_files, near_names
 from shipmate.tools.output import SPILL, spill_file
 from shipmate.tools.pictures import view_image
 from shipmate.tools.read_verdict import judge_read, judge_reads
-from shipmate.tools.reading import Content, Part, Span, load, part, shown_name, whole
+from shipmate.tools.reading import Content, Part, Span, content_of, load, part, shown_name
 from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, Workspace, tool
 
 _MOST_FILES = 50
@@ -130,7 +131,7 @@ class _Section:
 
 def _load(work: Workspace, path: str, span: Span) -> Content:
     if path.startswith(SPILL):
-        return _spilled(work, path)
+        return _spilled(work, path, span)
     try:
         return load(work, path, span)
     except ToolError as error:
@@ -139,11 +140,13 @@ def _load(work: Workspace, path: str, span: Span) -> Content:
         raise
 
 
-def _spilled(work: Workspace, path: str) -> Content:
+def _spilled(work: Workspace, path: str, span: Span) -> Content:
     file = spill_file(work, path.removeprefix(SPILL))
     try:
         if file is not None:
-            return whole(shown_name(path), file, file.read_bytes())
+            with file.open("rb", buffering=0) as kept:
+                found = os.fstat(kept.fileno())
+                return content_of(shown_name(path), file, kept.fileno(), found, span)
     except OSError:
         file = None
     raise ToolError(f"{path!r} is not kept: no result of this session was cut under that id.")

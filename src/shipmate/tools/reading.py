@@ -15,7 +15,6 @@ from shipmate.tools.files import (
     opened,
     read_descriptor,
     real_path,
-    stamp_of,
 )
 from shipmate.tools.output import cut
 from shipmate.tools.tool import ToolError, Workspace
@@ -110,18 +109,25 @@ class Room:
 def load(work: Workspace, path: str, span: Span) -> Content:
     """Open and read what `span` needs. Not for the event loop's thread."""
     real, relative = real_path(work, path, "read")
-    name = shown_name(relative)
     with file_errors(path), opened(work.root, relative, os.O_RDONLY) as descriptor:
         found = check_regular(descriptor, path)
-        head = read_descriptor(descriptor, _HEAD)
-        kind = decode_head(head) if len(head) == _HEAD else decode(head)
-        if kind is None or (not kind.text and found.st_size == 0):
-            said = _said_instead(name, head, found.st_size)
-            return Content(name, real, found.st_size, instead=said)
-        if found.st_size <= _WHOLE:
-            return whole(name, real, head + _rest(descriptor, head))
-        content = Content(name, real, found.st_size, encoding=kind.encoding, stamp=stamp_of(found))
-        return _scanned(content, kind, descriptor, span)
+        return content_of(shown_name(relative), real, descriptor, found, span)
+
+
+def content_of(
+    name: str, real: Path, descriptor: int, found: os.stat_result, span: Span
+) -> Content:
+    """What `span` needs of an open file; `found` is what fstat says of it."""
+    head = read_descriptor(descriptor, _HEAD)
+    kind = decode_head(head) if len(head) == _HEAD else decode(head)
+    if kind is None or (not kind.text and found.st_size == 0):
+        said = _said_instead(name, head, found.st_size)
+        return Content(name, real, found.st_size, instead=said)
+    if found.st_size <= _WHOLE:
+        return _whole(name, real, head + _rest(descriptor, head))
+    stamp = f"{found.st_size} bytes at {found.st_mtime_ns}"
+    content = Content(name, real, found.st_size, encoding=kind.encoding, stamp=stamp)
+    return _scanned(content, kind, descriptor, span)
 
 
 def _rest(descriptor: int, head: bytes) -> bytes:
@@ -129,7 +135,7 @@ def _rest(descriptor: int, head: bytes) -> bytes:
     return read_descriptor(descriptor, _WHOLE) if len(head) == _HEAD else b""
 
 
-def whole(name: str, real: Path, data: bytes) -> Content:
+def _whole(name: str, real: Path, data: bytes) -> Content:
     decoded = decode(data)
     if decoded is None or not data:
         return Content(name, real, len(data), instead=_said_instead(name, data, len(data)))

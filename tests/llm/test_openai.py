@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -319,38 +319,3 @@ async def test_fields_and_headers_of_the_endpoint_are_sent(provider: Provider) -
     await ask(provider.url, extra={"reasoning_effort": "high"}, headers={"X-Team": "a"})
     assert provider.seen[0].body["reasoning_effort"] == "high"
     assert provider.seen[0].headers["x-team"] == "a"
-
-
-async def test_connections_are_used_again() -> None:
-    requests: list[int] = []
-    over = asyncio.Event()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        requests.append(0)
-        with suppress(asyncio.IncompleteReadError):
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                await reader.readexactly(_length_of(head))
-                requests[-1] += 1
-                reply = text_reply("ok")
-                writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-                writer.write(b"%x\r\n%b\r\n" % (len(reply), reply))
-                await asyncio.sleep(0)
-                writer.write(b"0\r\n\r\n")
-        writer.close()
-        await writer.wait_closed()
-        over.set()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    async with model_of(f"http://127.0.0.1:{port}/v1") as model:
-        for _ in range(3):
-            await follow(model)
-    await over.wait()
-    server.close()
-    assert requests == [3]
-
-
-def _length_of(head: bytes) -> int:
-    name = b"content-length:"
-    return next(int(h[len(name) :]) for h in head.split(b"\r\n") if h.lower().startswith(name))

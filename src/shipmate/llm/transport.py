@@ -48,17 +48,17 @@ class Transport:
     async def _post(
         self, url: str, body: bytes, headers: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
-        """A kept connection that the server closed just now is no reason to fail: once again."""
+        """A kept connection that the server has just closed is no reason to fail."""
         headers = {**headers, "Content-Length": str(len(body))}
         proxy = _proxy_of(url)
-        for again in (True, False):
+        for tries_left in (2, 1, 0):
             data = body if len(body) <= _WHOLE else _pieces(body)
             try:
                 return await self._session.post(
                     url, data=data, headers=headers, allow_redirects=False, proxy=proxy
                 )
-            except aiohttp.ServerDisconnectedError:
-                if not again:
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+                if not tries_left or isinstance(error, aiohttp.ClientConnectorError):
                     raise
         raise AssertionError  # the loop returns or raises
 

@@ -11,12 +11,12 @@ interface Line {
 /** A server of event streams: each fetch is a line that the test speaks on. */
 function switchboard(): { lines: Line[]; status: number[] } {
   const board = { lines: [] as Line[], status: [] as number[] };
-  vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
+  vi.stubGlobal("fetch", (request: Request) => {
     const status = board.status.shift() ?? 200;
     if (status !== 200) return Promise.resolve(new Response("{}", { status }));
     let control!: ReadableStreamDefaultController<Uint8Array>;
     const body = new ReadableStream<Uint8Array>({ start: (c) => void (control = c) });
-    init.signal?.addEventListener("abort", () => {
+    request.signal.addEventListener("abort", () => {
       try {
         control.error(new DOMException("aborted", "AbortError"));
       } catch {
@@ -24,7 +24,7 @@ function switchboard(): { lines: Line[]; status: number[] } {
       }
     });
     board.lines.push({
-      path,
+      path: request.url,
       say: (text) => control.enqueue(new TextEncoder().encode(text)),
       cut: () => control.error(new TypeError("network")),
     });

@@ -83,6 +83,19 @@ describe("follow-scroll", () => {
     expect(b.scrollTop).toBe(1050);
   });
 
+  test("what a person opens at the end stays in view, and grows without being followed", () => {
+    const b = box();
+    const seen: boolean[] = [];
+    const frames: (() => void)[] = [];
+    const follow = new FollowScroll(b, (f) => seen.push(f), (run) => frames.push(run));
+    follow.toggled();
+    b.scrollHeight = 1600;
+    follow.grown();
+    while (frames.length) frames.shift()!();
+    expect(b.scrollTop).toBe(900);
+    expect(seen).toEqual([false]);
+  });
+
   test("a scroll that no person made does not let go", () => {
     const b = box();
     const follow = new FollowScroll(b, undefined, now);

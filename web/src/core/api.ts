@@ -1,4 +1,6 @@
 /** Calls to the server. Every failure is an `ApiError` with the server's own words. */
+import createClient from "openapi-fetch";
+import type { paths } from "./api.gen";
 import { auth } from "./auth.svelte";
 
 export class ApiError extends Error {
@@ -13,25 +15,12 @@ export class ApiError extends Error {
   }
 }
 
-export type Method = "GET" | "POST" | "PATCH" | "DELETE" | "PUT";
-
-/** The raw answer of one call; throws `ApiError` for any status but 2xx. */
-export async function call(
-  method: Method,
-  path: string,
-  body?: unknown,
-  init: RequestInit = {},
-): Promise<Response> {
-  const headers: Record<string, string> = { ...auth.headers(), ...(init.headers as object) };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+/** Our own fetch: both tokens, and an `ApiError` for every answer but 2xx. */
+async function fetchOwn(request: Request): Promise<Response> {
+  for (const [name, value] of Object.entries(auth.headers())) request.headers.set(name, value);
   let answer: Response;
   try {
-    answer = await fetch(path, {
-      ...init,
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    answer = await fetch(request);
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
     throw new ApiError(0, "unreachable", (error as Error).message);
@@ -40,6 +29,26 @@ export async function call(
   if (answer.status === 401) auth.refused();
   throw await failure(answer);
 }
+
+/** The server's endpoints, typed by its OpenAPI document. Use with `got`. */
+export const api = createClient<paths>({ baseUrl: location.origin, fetch: fetchOwn });
+
+/** The answer of a call of `api`. */
+export async function got<T>(answer: Promise<{ data?: T }>): Promise<T> {
+  return (await answer).data as T;
+}
+
+/** An answer that is read piece by piece. */
+export function call(
+  method: Method,
+  path: string,
+  body?: unknown,
+  init: RequestInit = {},
+): Promise<Response> {
+  const given = body === undefined ? {} : { body: JSON.stringify(body), headers: JSON_BODY };
+  return fetchOwn(new Request(new URL(path, location.origin), { ...init, method, ...given }));
+}
+const JSON_BODY = { "Content-Type": "application/json" };
 
 async function failure(answer: Response): Promise<ApiError> {
   try {
@@ -51,17 +60,17 @@ async function failure(answer: Response): Promise<ApiError> {
   }
 }
 
-async function json<T>(answer: Promise<Response>): Promise<T> {
-  const text = await (await answer).text();
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+async function json<T>(method: Method, path: string, body?: unknown): Promise<T> {
+  const text = await (await call(method, path, body)).text();
   return (text ? JSON.parse(text) : null) as T;
 }
 
-export const get = <T>(path: string): Promise<T> => json<T>(call("GET", path));
-export const post = <T>(path: string, body: unknown = {}): Promise<T> =>
-  json<T>(call("POST", path, body));
-export const patch = <T>(path: string, body: unknown): Promise<T> =>
-  json<T>(call("PATCH", path, body));
-export const remove = <T>(path: string): Promise<T> => json<T>(call("DELETE", path));
+export const get = <T>(path: string): Promise<T> => json<T>("GET", path);
+export const post = <T>(path: string, body: unknown = {}): Promise<T> => json<T>("POST", path, body);
+export const patch = <T>(path: string, body: unknown): Promise<T> => json<T>("PATCH", path, body);
+export const remove = <T>(path: string): Promise<T> => json<T>("DELETE", path);
 
 /** `/api/agent/sessions/<id>` with the id escaped. */
 export const sessionPath = (id: string): string => `/api/agent/sessions/${encodeURIComponent(id)}`;

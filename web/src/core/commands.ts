@@ -1,5 +1,5 @@
 /** What a person does in a session. The facts come back on the event stream, not from here. */
-import { call, get, post, sessionPath } from "./api";
+import { api, call, got } from "./api";
 import { fill, isBlock, type AnyBlock, type SessionRow } from "./protocol";
 import { frames } from "./sse";
 import type { Snapshot } from "./transcript";
@@ -31,36 +31,28 @@ export async function say(
   throw new Error("The server ended the stream before it named the session.");
 }
 
-export const approve = (session: string, id: string, approved: boolean, feedback = ""): Promise<unknown> =>
-  post("/api/agent/approval", { session, id, approved, ...(feedback ? { feedback } : {}) });
-export const answerTo = (session: string, id: string, answer: string): Promise<unknown> =>
-  post("/api/agent/answer", { session, id, answer });
-export const stop = (session: string): Promise<unknown> => post("/api/agent/stop", { session });
-export const resume = (session: string): Promise<unknown> => post("/api/agent/resume", { session });
-export const dismiss = (session: string): Promise<unknown> =>
-  post("/api/agent/dismiss", { session });
-export const clearTodo = (session: string): Promise<unknown> =>
-  post(`${sessionPath(session)}/todo/clear`);
+export const approve = (session: string, id: string, approved: boolean, feedback = "") =>
+  got(api.POST("/api/agent/approval", { body: { session, id, approved, feedback } }));
+export const answerTo = (session: string, id: string, answer: string) =>
+  got(api.POST("/api/agent/answer", { body: { session, id, answer } }));
+export const stop = (session: string) => got(api.POST("/api/agent/stop", { body: { session } }));
+export const resume = (session: string) =>
+  got(api.POST("/api/agent/resume", { body: { session } }));
+export const dismiss = (session: string) =>
+  got(api.POST("/api/agent/dismiss", { body: { session } }));
+export const clearTodo = (id: string) =>
+  got(api.POST("/api/agent/sessions/{id}/todo/clear", { params: { path: { id } } }));
 
 /** Blocks of one window of the history. */
 export const WINDOW = 200;
-
-interface RawSnapshot {
-  session: SessionRow;
-  blocks: unknown[];
-  pending: unknown[];
-  epoch: string;
-  last_seq: number;
-  live: Snapshot["live"];
-  more: boolean;
-}
 
 const filled = (raw: unknown[]): AnyBlock[] =>
   raw.map(fill).filter((event): event is AnyBlock => event !== null && isBlock(event));
 
 /** The newest window of a session, or the one before place `before`. */
-export async function snapshot(session: string, before = 0): Promise<Snapshot> {
-  const query = before ? `?limit=${WINDOW}&before=${before}` : `?limit=${WINDOW}`;
-  const raw = await get<RawSnapshot>(sessionPath(session) + query);
-  return { ...raw, blocks: filled(raw.blocks), pending: filled(raw.pending) };
+export async function snapshot(id: string, before = 0): Promise<Snapshot> {
+  const params = { path: { id }, query: { before, limit: WINDOW } };
+  const raw = await got(api.GET("/api/agent/sessions/{id}", { params }));
+  const session = raw.session as Snapshot["session"];
+  return { ...raw, session, blocks: filled(raw.blocks), pending: filled(raw.pending) };
 }

@@ -64,6 +64,18 @@ export class FollowScroll {
     this.grown();
   }
 
+  /** Something in the view was opened or closed: what was pressed stays where it is. */
+  toggled(): void {
+    this.following = false;
+    // The list measures what changed after the next frame.
+    this.onFrame(() => this.onFrame(() => this.settled()));
+  }
+
+  private settled(): void {
+    this.following = true;
+    this.set(atEnd(this.box));
+  }
+
   jump(): void {
     this.gesture = false;
     this.set(true);

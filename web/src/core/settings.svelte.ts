@@ -1,5 +1,5 @@
 /** The interface's settings: on the server where it has them, and here for the first paint. */
-import { get, patch } from "./api";
+import { api, got } from "./api";
 
 export type SendKey = "shift+enter" | "enter" | "ctrl+enter";
 export type Theme = "system" | "light" | "dark";
@@ -28,7 +28,7 @@ class Settings {
   }
 
   async load(): Promise<void> {
-    const all = await get<{ interface?: Partial<InterfaceSettings> }>("/api/settings");
+    const all = await got(api.GET("/api/settings"));
     this.keep({ ...this.interface, ...all.interface });
   }
 
@@ -37,7 +37,7 @@ class Settings {
     const before = this.interface;
     this.keep({ ...before, ...change });
     try {
-      await patch("/api/settings", { interface: change });
+      await got(api.PATCH("/api/settings", { body: { interface: change as never } }));
     } catch (error) {
       this.keep(before);
       throw error;

@@ -96,9 +96,11 @@ def test_values_quoted_once_too_often_are_read(files: Any) -> None:
 
 
 @pytest.mark.parametrize("content", ["[1,2]", '{"a": 1}', "true", "12", '"quoted"', "null"])
-def test_a_string_is_never_parsed(content: str) -> None:
+def test_a_string_is_never_parsed_even_beside_what_is(content: str) -> None:
     given = {"file_path": "a.json", "content": content}
     assert parse_arguments(write_one, given)["content"] == content
+    beside = {"query": content, "startLine": "2"}
+    assert parse_arguments(find, beside) == {"query": content, "start_line": 2, "limit_to": None}
 
 
 @pytest.mark.parametrize(

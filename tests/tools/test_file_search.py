@@ -63,6 +63,8 @@ async def test_nothing_found_says_where_it_looked_and_what_was_left_out(
 ) -> None:
     (text,) = await search(project, "*.rs")
     assert text.startswith("No file matches '*.rs' among ")
+    (text,) = await search(project, "nothing")
+    assert text.startswith("No file matches 'nothing' among 4 files.")
     assert "what .gitignore hides, and names that begin with a dot" in text
 
 

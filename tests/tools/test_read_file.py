@@ -220,6 +220,12 @@ async def test_a_missing_file_is_answered_with_near_names(work: Workspace) -> No
     assert output.text == "'config.tml' does not exist. Near: Config.toml."
 
 
+async def test_a_folder_is_answered_with_the_tool_that_looks_into_it(work: Workspace) -> None:
+    (work.root / "src").mkdir()
+    output = await used(work, read_file, path="src")
+    assert output.text == "'src' is a folder. Look into it with list_files."
+
+
 async def test_outside_the_project_is_refused(work: Workspace) -> None:
     for path in ("../x", "/etc/passwd"):
         verdict = await judged(work, read_file, path=path)

@@ -79,3 +79,5 @@ async def test_what_is_wrong_is_named(work: Workspace, given: Mapping[str, Any],
 
 def test_the_schema_requires_the_list() -> None:
     assert manage_todo_list.parameters["required"] == ["todoList"]
+    item = manage_todo_list.parameters["properties"]["todoList"]["items"]["properties"]
+    assert item["status"]["type"] == "string"

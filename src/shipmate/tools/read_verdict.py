@@ -14,6 +14,8 @@ def judge_read(work: Workspace, path: str) -> Verdict:
     decision = decide(work, path, "read")
     if decision.verdict == "error" and decision.reason.endswith("does not exist."):
         raise ToolError(decision.reason + near_names(work, path))
+    if decision.verdict == "error" and decision.reason.endswith("is a folder."):
+        raise ToolError(f"{decision.reason} Look into it with list_files.")
     verdict = path_verdict(decision)
     if verdict.level is Level.ALLOW or verdict.level is Level.REFUSE:
         return verdict

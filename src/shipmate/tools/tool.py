@@ -204,11 +204,14 @@ def _inlined(schema: Any, components: Mapping[str, Any]) -> Any:
             return _inlined(components[name], components)
         case dict():
             pairs = cast("dict[str, Any]", schema).items()
-            return {
+            made = {
                 k: _inlined(v, components)
                 for k, v in pairs
                 if k != "title" or not isinstance(v, str)
             }
+            if all(isinstance(word, str) for word in made.get("enum", (None,))):
+                made.setdefault("type", "string")  # some providers want it beside `enum`
+            return made
         case list():
             return [_inlined(item, components) for item in cast("list[Any]", schema)]
         case _:

@@ -649,13 +649,13 @@ export interface components {
         /** AddProject */
         AddProject: {
             /** @default  */
-            name: string;
+            name?: string;
             path: string;
         };
         /** After */
         After: {
             /** @default null */
-            after: number | null;
+            after?: number | null;
         };
         /** AgentView */
         AgentView: {
@@ -680,7 +680,7 @@ export interface components {
          */
         ApprovalRequest: {
             /** @default  */
-            agent: string;
+            agent?: string;
             /** @default 0 */
             at: number;
             call: string;
@@ -690,25 +690,25 @@ export interface components {
              *       "deny"
              *     ]
              */
-            choices: string[];
+            choices?: string[];
             /** @default  */
-            decided_by: string;
+            decided_by?: string;
             details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"];
             digest: string;
             /** @default  */
-            feedback: string;
+            feedback?: string;
             id: string;
             /**
              * @default normal
              * @enum {unknown}
              */
-            level: "dangerous" | "normal";
+            level?: "dangerous" | "normal";
             /** @default  */
-            parent: string;
+            parent?: string;
             /** @default 0 */
             pos: number;
             /** @default  */
-            reason: string;
+            reason?: string;
             result?: boolean;
             /** @default 0 */
             seq: number;
@@ -733,9 +733,9 @@ export interface components {
          */
         AskUser: {
             /** @default  */
-            agent: string;
+            agent?: string;
             /** @default true */
-            allow_freeform: boolean;
+            allow_freeform?: boolean;
             /** @default 0 */
             at: number;
             call: string;
@@ -743,14 +743,14 @@ export interface components {
              * @default
              * @enum {unknown}
              */
-            cancelled: "" | "moved_on" | "stop";
+            cancelled?: "" | "moved_on" | "stop";
             id: string;
             /** @default false */
-            multiple: boolean;
+            multiple?: boolean;
             /** @default [] */
-            options: string[];
+            options?: string[];
             /** @default  */
-            parent: string;
+            parent?: string;
             /** @default 0 */
             pos: number;
             question: string;
@@ -768,7 +768,7 @@ export interface components {
              * @default text
              * @enum {unknown}
              */
-            kind: "file" | "text";
+            kind?: "file" | "text";
             name: string;
             text: string;
         };
@@ -780,15 +780,15 @@ export interface components {
             /** @default 0 */
             at: number;
             /** @default  */
-            file: string;
+            file?: string;
             id: string;
             /** @enum {unknown} */
             kind: "file" | "image" | "issue" | "pull_request" | "text";
             /** @default  */
-            media_type: string;
+            media_type?: string;
             name: string;
             /** @default  */
-            parent: string;
+            parent?: string;
             /** @default 0 */
             pos: number;
             /** @default 0 */
@@ -796,7 +796,7 @@ export interface components {
             /** @default  */
             session: string;
             /** @default  */
-            text: string;
+            text?: string;
             /** @enum {unknown} */
             type: "attachment";
         };
@@ -809,7 +809,7 @@ export interface components {
             kind: "blocked";
             reason: string;
             /** @default  */
-            rule: string;
+            rule?: string;
         };
         /** Change */
         Change: {
@@ -829,25 +829,25 @@ export interface components {
          */
         Chat: {
             /** @default null */
-            after: number | null;
+            after?: number | null;
             /** @default assistant */
-            agent: string;
+            agent?: string;
             /** @default [] */
-            attachments: components["schemas"]["Attached"][];
+            attachments?: components["schemas"]["Attached"][];
             /** @default false */
-            bypass_approval: boolean;
+            bypass_approval?: boolean;
             /** @default  */
-            client_id: string;
+            client_id?: string;
             /** @default  */
-            message: string;
+            message?: string;
             /** @default  */
-            project: string;
+            project?: string;
             /** @default  */
-            provider: string;
+            provider?: string;
             /** @default  */
-            session: string;
+            session?: string;
             /** @default  */
-            task: string;
+            task?: string;
         };
         /**
          * CommandDetail
@@ -859,7 +859,7 @@ export interface components {
             /** @enum {unknown} */
             kind: "command";
             /** @default bash */
-            shell: string;
+            shell?: string;
         };
         /**
          * ContextUsage
@@ -876,14 +876,14 @@ export interface components {
         Decide: {
             approved: boolean;
             /** @default  */
-            feedback: string;
+            feedback?: string;
             /** @default  */
-            id: string;
+            id?: string;
             /**
              * @default once
              * @enum {unknown}
              */
-            scope: "once";
+            scope?: "once";
             session: string;
         };
         /**
@@ -895,11 +895,11 @@ export interface components {
             id: string;
             offset: number;
             /** @default  */
-            reasoning: string;
+            reasoning?: string;
             /** @default  */
-            session: string;
+            session?: string;
             /** @default  */
-            text: string;
+            text?: string;
             /** @enum {unknown} */
             type: "delta";
         };
@@ -915,15 +915,15 @@ export interface components {
          */
         Done: {
             /** @default  */
-            error: string;
+            error?: string;
             finished: boolean;
             /**
              * @default
              * @enum {unknown}
              */
-            reason: "" | "budget" | "error" | "interrupted" | "limit" | "stopped" | "waiting_answer" | "waiting_approval";
+            reason?: "" | "budget" | "error" | "interrupted" | "limit" | "stopped" | "waiting_answer" | "waiting_approval";
             /** @default  */
-            session: string;
+            session?: string;
             /** @enum {unknown} */
             type: "done";
         };
@@ -937,18 +937,18 @@ export interface components {
          */
         ExitDetail: {
             /** @default  */
-            background: string;
+            background?: string;
             /** @enum {unknown} */
             kind: "exit";
             /** @default 0 */
-            seconds: number;
+            seconds?: number;
             /** @default null */
-            status: number | null;
+            status?: number | null;
             /**
              * @default
              * @enum {unknown}
              */
-            stopped: "" | "time_limit" | "user";
+            stopped?: "" | "time_limit" | "user";
         };
         /** Fetch */
         Fetch: {
@@ -971,19 +971,19 @@ export interface components {
         /** FileChange */
         FileChange: {
             /** @default 0 */
-            added: number;
+            added?: number;
             /**
              * @default modify
              * @enum {unknown}
              */
-            change: "create" | "create_directory" | "modify";
+            change?: "create" | "create_directory" | "modify";
             /** @default [] */
-            hunks: components["schemas"]["Hunk"][];
+            hunks?: components["schemas"]["Hunk"][];
             /** @default  */
-            note: string;
+            note?: string;
             path: string;
             /** @default 0 */
-            removed: number;
+            removed?: number;
         };
         /**
          * FoundView
@@ -1008,12 +1008,12 @@ export interface components {
         ImageDetail: {
             file: string;
             /** @default 0 */
-            height: number;
+            height?: number;
             /** @enum {unknown} */
             kind: "image";
             media_type: string;
             /** @default 0 */
-            width: number;
+            width?: number;
         };
         /** Info */
         Info: {
@@ -1029,7 +1029,7 @@ export interface components {
          */
         KeepAlive: {
             /** @default  */
-            session: string;
+            session?: string;
             /** @enum {unknown} */
             type: "keep_alive";
         };
@@ -1043,15 +1043,15 @@ export interface components {
              * @default false
              * @enum {unknown}
              */
-            archived: "all" | "false" | "true";
+            archived?: "all" | "false" | "true";
             /** @default  */
-            cursor: string;
+            cursor?: string;
             /** @default 50 */
-            limit: number;
+            limit?: number;
             /** @default  */
-            project: string;
+            project?: string;
             /** @default  */
-            status: ("error" | "idle" | "interrupted" | "running" | "waiting_answer" | "waiting_approval") | "";
+            status?: ("error" | "idle" | "interrupted" | "running" | "waiting_answer" | "waiting_approval") | "";
         };
         /**
          * LiveText
@@ -1073,12 +1073,12 @@ export interface components {
             /** @enum {unknown} */
             kind: "matches";
             /** @default false */
-            more: boolean;
+            more?: boolean;
             /**
              * @default hits
              * @enum {unknown}
              */
-            what: "entries" | "files" | "hits" | "lines";
+            what?: "entries" | "files" | "hits" | "lines";
         };
         /** Me */
         Me: {
@@ -1091,37 +1091,37 @@ export interface components {
          */
         Message: {
             /** @default  */
-            agent: string;
+            agent?: string;
             /** @default 0 */
             at: number;
             /** @default  */
-            finish: string;
+            finish?: string;
             /** @default 0 */
-            heard: number;
+            heard?: number;
             id: string;
             /** @default  */
-            model: string;
+            model?: string;
             /** @default  */
-            parent: string;
+            parent?: string;
             /** @default false */
-            partial: boolean;
+            partial?: boolean;
             /** @default 0 */
             pos: number;
             /** @default  */
-            reasoning: string;
+            reasoning?: string;
             /** @default 0 */
             seq: number;
             /** @default  */
             session: string;
             /** @default  */
-            text: string;
+            text?: string;
             /** @default 0 */
-            tokens: number;
+            tokens?: number;
             /**
              * @default api
              * @enum {unknown}
              */
-            tokens_source: "api" | "estimate";
+            tokens_source?: "api" | "estimate";
             /** @enum {unknown} */
             type: "message";
             usage?: components["schemas"]["Usage"];
@@ -1132,25 +1132,25 @@ export interface components {
          */
         ModelSettings: {
             /** @default null */
-            context_length: number | null;
+            context_length?: number | null;
             id: string;
             /** @default null */
-            max_output: number | null;
+            max_output?: number | null;
             /** @default null */
-            price: components["schemas"]["Price"] | null;
+            price?: components["schemas"]["Price"] | null;
             /** @default null */
-            thinking: boolean | null;
+            thinking?: boolean | null;
             /** @default  */
-            title: string;
+            title?: string;
             /**
              * @default full
              * @enum {unknown}
              */
-            tool_listing: "compact" | "full";
+            tool_listing?: "compact" | "full";
             /** @default null */
-            tool_mode: ("native" | "native+rescue" | "schema") | null;
+            tool_mode?: ("native" | "native+rescue" | "schema") | null;
             /** @default null */
-            vision: boolean | null;
+            vision?: boolean | null;
         };
         /** ModelView */
         ModelView: {
@@ -1175,7 +1175,7 @@ export interface components {
         /** ModelsQuery */
         ModelsQuery: {
             /** @default false */
-            refresh: boolean;
+            refresh?: boolean;
         };
         /** NewToken */
         NewToken: {
@@ -1192,11 +1192,11 @@ export interface components {
          */
         Price: {
             /** @default null */
-            cached: number | null;
+            cached?: number | null;
             /** @default 0 */
-            input: number;
+            input?: number;
             /** @default 0 */
-            output: number;
+            output?: number;
         };
         /**
          * Problem
@@ -1250,7 +1250,7 @@ export interface components {
         Reply: {
             answer: string;
             /** @default  */
-            id: string;
+            id?: string;
             session: string;
         };
         /**
@@ -1263,7 +1263,7 @@ export interface components {
             of: number;
             reason: string;
             /** @default  */
-            session: string;
+            session?: string;
             /** @enum {unknown} */
             type: "retry";
             wait: number;
@@ -1275,7 +1275,7 @@ export interface components {
         SessionChanged: {
             row: components["schemas"]["SessionRow"];
             /** @default  */
-            session: string;
+            session?: string;
             /** @enum {unknown} */
             type: "session";
         };
@@ -1285,7 +1285,7 @@ export interface components {
          */
         SessionDeleted: {
             /** @default  */
-            session: string;
+            session?: string;
             /** @enum {unknown} */
             type: "session_deleted";
         };
@@ -1351,29 +1351,29 @@ export interface components {
          */
         Setup: {
             /** @default  */
-            base_url: string;
+            base_url?: string;
             /** @default  */
-            env: string;
+            env?: string;
             id: string;
             /** @default  */
-            key: string;
+            key?: string;
             /** @default [] */
-            models: components["schemas"]["ModelSettings"][];
+            models?: components["schemas"]["ModelSettings"][];
             /** @default null */
-            reasoning_effort: ("high" | "low" | "max" | "off") | null;
+            reasoning_effort?: ("high" | "low" | "max" | "off") | null;
             /** @default null */
-            thinking_enabled: boolean | null;
+            thinking_enabled?: boolean | null;
             /** @default  */
-            title: string;
+            title?: string;
             /** @default openai */
-            type: string;
+            type?: string;
         };
         /** Several */
         Several: {
             /** @default false */
-            rows: boolean;
+            rows?: boolean;
             /** @default  */
-            sessions: string;
+            sessions?: string;
         };
         /** SignedIn */
         SignedIn: {
@@ -1386,7 +1386,7 @@ export interface components {
         StreamEnd: {
             id: string;
             /** @default  */
-            session: string;
+            session?: string;
             /** @enum {unknown} */
             type: "stream_end";
         };
@@ -1396,14 +1396,14 @@ export interface components {
          */
         StreamStart: {
             /** @default  */
-            agent: string;
+            agent?: string;
             id: string;
             /** @default  */
-            model: string;
+            model?: string;
             /** @default  */
-            parent: string;
+            parent?: string;
             /** @default  */
-            session: string;
+            session?: string;
             /** @enum {unknown} */
             type: "stream_start";
         };
@@ -1416,7 +1416,7 @@ export interface components {
             at: number;
             id: string;
             /** @default  */
-            parent: string;
+            parent?: string;
             /** @default 0 */
             pos: number;
             replaces: [
@@ -1429,9 +1429,9 @@ export interface components {
             session: string;
             text: string;
             /** @default 0 */
-            tokens_after: number;
+            tokens_after?: number;
             /** @default 0 */
-            tokens_before: number;
+            tokens_before?: number;
             /** @enum {unknown} */
             type: "summary";
         };
@@ -1443,15 +1443,15 @@ export interface components {
             /** @default 0 */
             at: number;
             /** @default  */
-            code: string;
+            code?: string;
             id: string;
             /**
              * @default info
              * @enum {unknown}
              */
-            level: "error" | "info" | "warning";
+            level?: "error" | "info" | "warning";
             /** @default  */
-            parent: string;
+            parent?: string;
             /** @default 0 */
             pos: number;
             /** @default 0 */
@@ -1481,9 +1481,9 @@ export interface components {
             at: number;
             id: string;
             /** @default [] */
-            items: components["schemas"]["TodoItem"][];
+            items?: components["schemas"]["TodoItem"][];
             /** @default  */
-            parent: string;
+            parent?: string;
             /** @default 0 */
             pos: number;
             /** @default 0 */
@@ -1500,7 +1500,7 @@ export interface components {
              * @default not-started
              * @enum {unknown}
              */
-            status: "completed" | "in-progress" | "not-started";
+            status?: "completed" | "in-progress" | "not-started";
             title: string;
         };
         /** TokenRow */
@@ -1522,30 +1522,30 @@ export interface components {
          */
         ToolCall: {
             /** @default  */
-            agent: string;
+            agent?: string;
             /** @default {} */
-            arguments: Record<string, never>;
+            arguments?: Record<string, never>;
             /** @default 0 */
             at: number;
             id: string;
             message: string;
             name: string;
             /** @default  */
-            parent: string;
+            parent?: string;
             /** @default 0 */
             pos: number;
             /** @default  */
-            provider: string;
+            provider?: string;
             /** @default  */
-            raw: string;
+            raw?: string;
             /** @default false */
-            rescued: boolean;
+            rescued?: boolean;
             /** @default 0 */
             seq: number;
             /** @default  */
             session: string;
             /** @default false */
-            started: boolean;
+            started?: boolean;
             /** @enum {unknown} */
             type: "tool";
         };
@@ -1560,20 +1560,20 @@ export interface components {
             details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"];
             id: string;
             /** @default false */
-            is_error: boolean;
+            is_error?: boolean;
             /** @default  */
-            parent: string;
+            parent?: string;
             /** @default 0 */
             pos: number;
             /** @default 0 */
-            seconds: number;
+            seconds?: number;
             /** @default 0 */
             seq: number;
             /** @default  */
             session: string;
             text: string;
             /** @default false */
-            truncated: boolean;
+            truncated?: boolean;
             /** @enum {unknown} */
             type: "tool_result";
         };
@@ -1590,13 +1590,13 @@ export interface components {
          */
         Usage: {
             /** @default 0 */
-            cached: number;
+            cached?: number;
             /** @default 0 */
-            completion: number;
+            completion?: number;
             /** @default 0 */
-            prompt: number;
+            prompt?: number;
             /** @default 0 */
-            reasoning: number;
+            reasoning?: number;
         };
         /**
          * User
@@ -1606,10 +1606,10 @@ export interface components {
             /** @default 0 */
             at: number;
             /** @default  */
-            client_id: string;
+            client_id?: string;
             id: string;
             /** @default  */
-            parent: string;
+            parent?: string;
             /** @default 0 */
             pos: number;
             /** @default 0 */
@@ -1623,9 +1623,9 @@ export interface components {
         /** Window */
         Window: {
             /** @default 0 */
-            before: number;
+            before?: number;
             /** @default 100 */
-            limit: number;
+            limit?: number;
         };
     };
     responses: never;

@@ -227,14 +227,6 @@ def _keep(data: bytes, work: Workspace) -> str:
     return name
 
 
-def kept_file(files: Path, name: str) -> bytes | None:
-    """A stored file by its id; None where there is none."""
-    try:
-        return (files / name).read_bytes() if _NAME.fullmatch(name) else None
-    except OSError:
-        return None
-
-
 def _spill(text: str, path: Path | None) -> bool:
     """False when it could not be kept (no folder, disk full): the notice then says so."""
     if path is None:

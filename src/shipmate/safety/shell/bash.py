@@ -178,9 +178,12 @@ class Script:
         kept, feed = self.feed, self.feed
         for each in redirects:
             feed = redirection.judge(self, each, [], feed)
+            extra = redirection.swallowed(self, each)
+            self.found += [self.inquiry.command(extra, self.scope, feed)] if extra else []
         self.feed = feed
-        if body is not None:
-            self.walk(body)
+        for child in node.named_children:
+            if child not in redirects:
+                self.walk(child)
         self.feed = kept
         return None
 

@@ -99,6 +99,8 @@ def plain(call: Call) -> list[str]:
 def judge_remove(call: Call) -> Iterator[Finding]:
     """`Remove-Item`: red with -Recurse or -Force, or after a recursive listing."""
     yield ask("delete", "Deletes files.")
+    if any(word.lower() == "-whatif" for word in call.args):
+        return
     if flag(call, "recurse") or flag(call, "force") or re.search(r"/[sfq]\b", " ".join(call.args)):
         yield danger("remove-item", "Deletes files recursively or by force.")
     if call.feed and re.search(r"-r(ec\w*)?\b", call.feed, re.I):

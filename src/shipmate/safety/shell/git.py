@@ -35,11 +35,11 @@ RUNNING_KEY = re.compile(
     r"core\.(pager|sshcommand|editor|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand"
     r"|attributesfile|worktree)|alias\..*|pager\..*|diff\.(external|.*\.(command|textconv))"
     r"|difftool\..*|mergetool\..*|merge\..*\.driver|filter\..*|credential(\..*)?\.helper"
-    r"|gpg(\..*)?\.program|gpg\.ssh\..*|sequence\.editor|protocol(\..*)?\.allow|url\..*"
+    r"|gpg(\..*)?\.program|gpg\.ssh\..*|sequence\.editor|protocol(\..*)?\.allow"
     r"|include(if)?\..*|init\.templatedir|browser\..*|man\..*|web\.browser|submodule\..*\.update"
-    r"|remote\..*\.(uploadpack|receivepack|vcs|proxy|url|pushurl)|uploadpack\..*|http\..*proxy.*"
-    r"|http\.sslverify|interactive\.difffilter|trailer\..*|tar\..*|ssh\.variant|safe\.directory"
-    r"|imap\.tunnel|sendemail\..*|instaweb\..*|guitool\..*|rebase\.instructionformat|tag\.gpgsign",
+    r"|remote\..*\.(uploadpack|receivepack|vcs|proxy|url|pushurl)|uploadpack\..*"
+    r"|interactive\.difffilter|trailer\..*|tar\..*|ssh\.variant"
+    r"|imap\.tunnel|sendemail\..*|instaweb\..*|guitool\..*",
     re.I,
 )
 RUNNING_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {

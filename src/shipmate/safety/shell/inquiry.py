@@ -82,7 +82,7 @@ class Inquiry:
             unseen = danger("hidden-command", "The name of the command is not visible.")
             return worst([self._if_empty(words, scope, feed)], unseen)
         self.commands[tuple(words)] = None
-        if len(words) == 2 and words[1] in ABOUT:
+        if _about(words):
             return ask("about", "Shows a program's help or version.")
         call = Call(
             tuple(words),
@@ -133,6 +133,13 @@ def _judge_for(call: Call) -> tuple[Judge | None, bool]:
     if judge := disks.named(name):
         return judge, False
     return None, name in DECLARING
+
+
+def _about(words: Sequence[str]) -> bool:
+    """`rm --help`, and `git reset --help` with a plain subcommand."""
+    if len(words) == 3 and re.fullmatch(r"[a-z][\w-]*", words[1]):
+        return words[2] == "--help" and program(words[0]) not in wrappers.JUDGES
+    return len(words) == 2 and words[1] in ABOUT
 
 
 def _hidden_name(word: str) -> bool:

@@ -44,20 +44,23 @@ DESTROYS = re.compile(
     r"|Deno\.remove|shell_exec|\.rmdir\s*\(|\btruncate\s*\(|rimraf|removeSync"
 )
 STARTS = re.compile(
-    r"os\.(system|popen|exec\w*|spawn\w*|fork|kill)|subprocess|pty\.spawn|child_process|execSync"
-    r"|spawnSync|\bsystem\s*[(\"' ]|\bexec\s*[(\"' ]|`[^`]+`|%x[({\[]|\bpassthru\b|\bproc_open\b"
-    r"|\bpopen\b|do shell script|Kernel\.|IO\.popen|os\.execute|qx[({/\[]|Deno\.(run|Command)"
-    r"|Bun\.spawn|commands\.getoutput|ctypes|\beval\b\s*[({\"'$]|__import__|importlib|\bfork\b"
+    r"os\.(system|popen|exec\w*|spawn\w*|fork|kill)|subprocess|pty\.spawn|commands\.getoutput|ctypes"
+    r"|__import__|importlib|child_process|execSync|spawnSync|execFile|Deno\.(run|Command)|Bun\.spawn"
+    r"|process\.binding|new Function\(|(?<![.\w])(eval|exec)\s*\(|os\.execute|io\.popen"
+    r"|do shell script|shell_exec|passthru|proc_open|\bsystem\s*\("
 )
+STARTS_QUOTED = re.compile(
+    r"`[^`]+`|%x[({\[]|qx\s*[({/\[]|\b(system|exec|eval|fork|spawn)\b\s*[({\"'$\[ ]"
+    r"|Kernel\.|IO\.popen|Open3"
+)
+QUOTING = frozenset({"perl", "ruby", "php", "tclsh", "groovy"})
+"""Languages in which backticks and a bare `system` run a command."""
 UNSEEN_CODE = re.compile(
-    r"b64decode|base64|fromCharCode|atob\(|codecs\.decode|marshal\.loads|pickle\.loads|unhexlify"
-    r"|bytes\.fromhex|zlib\.decompress|exec\(.*(urlopen|requests\.|get\()|eval\(.*(fetch|http)"
-    r"|socket\.socket|net\.Socket|TCPSocket|IO::Socket|fsockopen|\\x[0-9a-f]{2}\\x|chr\(\d+\)",
+    r"marshal\.loads|pickle\.loads|socket\.socket|net\.Socket|TCPSocket|IO::Socket|fsockopen"
+    r"|(\\x[0-9a-f]{2}){3}",
     re.I,
 )
-RAW = re.compile(
-    r"\bdd\s+if=|\bmkfs(\.\w+)?\s+/dev/|>\s*/dev/(sd|nvme|hd|vd)|/dev/(sd[a-z]|nvme\d)"
-)
+RAW = re.compile(r"/dev/([shv]d[a-z]|nvme\d|mmcblk|mem\b)")
 FRAMEWORKS = {"artisan": "artisan", "manage.py": "django-admin", "console": "artisan"}
 """Scripts that are the command line of a framework."""
 OPTION_VALUED = {"python": "WXm", "node": "r", "perl": "IMm", "ruby": "rIC", "php": "dcz"}
@@ -98,7 +101,7 @@ def run_file(call: Call, path: str, language: str) -> Iterator[Finding]:
     elif text is not None and HIDDEN in text:
         yield danger("downloaded-code", "Runs a file that was just downloaded or decoded.")
     elif text is not None:
-        yield call.script(text, language) if language in SHELLS else code(text)
+        yield call.script(text, language) if language in SHELLS else code(text, language)
 
 
 def judge_source(call: Call) -> Iterator[Finding]:
@@ -124,9 +127,11 @@ def judge_language(call: Call) -> Iterator[Finding]:
             break
         if _gives_code(word, letters) and (text := _code(call.args, at, letters)) is not None:
             inline = True
-            yield from code_of(call, text)
+            yield from code_of(call, text, name)
     if not inline:
         yield from _program(call, name)
+    elif name in {"perl", "ruby"} and any(re.match(r"-\w*i", w) for w in call.options()):
+        yield from (places.write(path, call.scope) for path in call.operands("eE"))
 
 
 def _gives_code(word: str, letters: str) -> bool:
@@ -155,22 +160,24 @@ def _program(call: Call, name: str) -> Iterator[Finding]:
     elif name in {"deno", "bun"} and operands[:1] == ["eval"]:
         yield from (code(text) for text in operands[1:])
     elif not module and call.feed is not None:
-        yield UNSEEN if HIDDEN in call.feed[:200] else code(call.feed)
+        yield UNSEEN if HIDDEN in call.feed[:200] else code(call.feed, name)
 
 
-def code_of(call: Call, text: str) -> Iterator[Finding]:
+def code_of(call: Call, text: str, name: str) -> Iterator[Finding]:
     if HIDDEN in text[:1]:
         yield danger("unseen-code", "Runs code that is not visible.")
-    yield code(text)
+    yield code(text, name)
     for word in re.findall(r"[\"']([^\"']+)[\"']", text):
         if places.secret(places.resolve(word, call.scope.cwd)):
             yield danger("secret", f"Reads keys or passwords ({word}).")
 
 
-def code(text: str) -> Finding:
+def code(text: str, name: str = "") -> Finding:
     """What inline code does, by what it names; code that cannot be followed only asks."""
     if re.search(r"while.*\bfork\b|\bfork\b.*while", text):
         return block("fork-bomb", "Code that starts itself without end.")
+    if name in QUOTING and STARTS_QUOTED.search(text):
+        return danger("runs-program", "The code starts other programs.")
     for pattern, rule, reason in (
         (RAW, "dd", "The code writes disks."),
         (DESTROYS, "destroy", "The code deletes files."),

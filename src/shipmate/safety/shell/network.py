@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from shipmate.safety.shell import places
 from shipmate.safety.shell.call import Call, Judge, after_options
 from shipmate.safety.shell.flow import downloaded
-from shipmate.safety.shell.readers import runs_programs
 from shipmate.safety.shell.risk import HIDDEN, Finding, Risk, ask, capped, danger
 
 METADATA = re.compile(
@@ -51,7 +50,9 @@ def _addresses(call: Call) -> Iterator[Finding]:
     yield from (f for f in places.reads(call.args, call.scope) if f.rule == "secret")
     if call.has("K", ("config",)) and call.name == "curl":
         yield ask("option", "The options come from a file.")
-    if call.name == "wget" and any(re.match(r"-e|--execute", w) for w in call.options()):
+    if call.name == "wget" and any(
+        not option.startswith("robots") for option in call.values("e", ("execute",))
+    ):
         yield danger("option", "Sets any option of wget, programs among them.")
 
 
@@ -74,9 +75,9 @@ def judge_ssh(call: Call) -> Iterator[Finding]:
     for option in call.values("o"):
         if SSH_RUNS.match(option.strip()) and not re.search(r"=\s*no(ne)?$", option, re.I):
             yield danger("runs-program", "An option of ssh starts another program.")
-    if call.has("F") or (call.has("S") and call.name in {"scp", "sftp"}):
-        yield danger("runs-program", "Options come from a file, or another program is started.")
-    if call.has("RDL") and call.name == "ssh":
+    if call.values("S") and call.name in {"scp", "sftp"}:
+        yield danger("runs-program", "An option starts another program.")
+    if call.values("RD") and call.name == "ssh":
         yield danger("tunnel", "Opens a tunnel.")
     if call.name != "ssh":
         yield from (f for f in places.reads(call.args, call.scope) if f.rule == "secret")
@@ -91,7 +92,9 @@ def judge_ssh(call: Call) -> Iterator[Finding]:
 
 def judge_rsync(call: Call) -> Iterator[Finding]:
     yield ask("write", "Copies files, perhaps to another host.")
-    yield from runs_programs(call)
+    for chosen in call.values("e", ("rsh", "rsync-path")):
+        if not re.fullmatch(r"ssh( -[pli4-6C]+ ?[^\s-]\S*| -[46C])*|(sudo )?rsync", chosen):
+            yield danger("runs-program", "An option of rsync starts another program.")
     if any(word.startswith(("--del", "--remove-source")) for word in call.options()):
         yield danger("destroy", "Deletes files at the target or the source.")
     yield from (f for f in places.reads(call.args, call.scope) if f.rule == "secret")
@@ -115,7 +118,7 @@ def judge_hub(call: Call) -> Iterator[Finding]:
         yield danger("remote-delete", "Deletes something on the forge.")
     if any(value.upper() == "DELETE" for value in call.values("X", ("method",))):
         yield danger("remote-delete", "Deletes something on the forge.")
-    if words[:1] == ["alias"] or words[:2] == ["auth", "token"]:
+    if words[:2] == ["alias", "set"] or words[:2] == ["auth", "token"]:
         yield danger("secret", "Shows a token, or defines commands.")
 
 

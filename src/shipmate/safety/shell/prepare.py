@@ -1,8 +1,8 @@
 """A script before it is parsed: lines joined as bash joins them, here-documents taken out.
 
 The parser splits a word at `\\` + newline where bash joins it, and is easily confused by
-here-documents within quotes; so both are settled here. Empty
-substitutions vanish. Each here-document and here-string becomes
+here-documents within quotes; so both are settled here. An
+empty substitution becomes `''`. Each here-document and here-string becomes
 a redirection `<` from a marked word, as the parser takes here-strings only in some places; `<>`
 becomes `>`, and `;&` becomes `;;`, which it does not know.
 """
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from shipmate.safety.shell.risk import HERE, STRING
 
+PLAIN = re.compile(r"[^\\$'\"`(){}#<;\n]+")
 EMPTY = re.compile(r"`[ \t\n]*`|\$\([ \t\n]*\)")
 DELIMITER = re.compile(r"<<(-?)[ \t]*((?:\\.|'[^'\n]*'|\"[^\"\n]*\"|[^\s;|&<>()'\"\\])+)")
 
@@ -51,11 +52,19 @@ class _Preparation:
         return Prepared("".join(self.out), self.documents)
 
     def _step(self) -> None:
+        if plain := PLAIN.match(self.script, self.at):
+            return self._copy(len(plain[0]))
+        return self._special()
+
+    def _special(self) -> None:
         mode = self.modes[-1]
         two = self.script[self.at : self.at + 2]
         empty = EMPTY.match(self.script, self.at) if mode != "`" else None
-        if two == "\\\n" or empty:
-            self.at += len(empty[0]) if empty else 2
+        if empty:
+            self.out.append("''")
+            self.at += len(empty[0])
+        elif two == "\\\n":
+            self.at += 2
         elif two[0] == "\\":
             self._copy(2)
         elif two == "$(":
@@ -104,12 +113,15 @@ class _Preparation:
         self._copy(1, "(")
 
     def comment(self) -> None:
-        before = self.script[self.at - 1 : self.at]
-        if before in {"", " ", "\t", "\n", ";", "&", "|", "(", ")"}:
+        """`#` begins a comment at the start of a word only; else the parser is told so."""
+        before = self.out[-1] if self.out else "\n"
+        escaped = len(before) == 2 and before[0] == "\\"
+        if not escaped and before[-1] in " \t\n;&|()":
             end = self.script.find("\n", self.at)
             self._copy((end if end >= 0 else len(self.script)) - self.at)
         else:
-            self._copy(1)
+            self.out.append("#" if before[-1] == "$" else "\\#")
+            self.at += 1
 
     def redirect(self) -> None:
         """`<<` with an end somewhere below becomes a marked word, as do the others."""
@@ -120,8 +132,13 @@ class _Preparation:
         match = DELIMITER.match(self.script, self.at)
         word = re.sub(r"\\(.)|['\"]", r"\1", match[2]) if match else ""
         line = (r"\n\t*" if match and match[1] else r"\n") + re.escape(word) + r"(?=\n|\Z)"
-        if not match or not re.compile(line).search(self.script, self.at):
+        if not match:
             return self._copy(2)
+        if not re.compile(line).search(self.script, self.at):
+            # bash would take all that follows as text; here it is judged as commands as well.
+            self.out.append(f"< {HERE} ")
+            self.at = match.end()
+            return None
         number = len(self.documents) + len(self.pending)
         self.pending.append((line, bool(match[1]), word != match[2]))
         self.out.append(f"< {HERE}{number} ")

@@ -33,7 +33,6 @@ RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "less": ("k", ("lesskey-file",)),
     "split": ("", ("filter",)),
     "zip": ("", ("unzip-command",)),
-    "rsync": ("e", ("rsh", "rsync-path")),
     "wget": ("", ("use-askpass",)),
     "tcpdump": ("z", ()),
     "go": ("", ("exec", "toolexec", "vettool")),

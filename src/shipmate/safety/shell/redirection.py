@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from shipmate.safety.shell import flow, places
 from shipmate.safety.shell.call import Scope
-from shipmate.safety.shell.expansion import PIPE
+from shipmate.safety.shell.expansion import PIPE, joined
 from shipmate.safety.shell.prepare import Prepared
 from shipmate.safety.shell.risk import HERE, HIDDEN, STRING, Finding
 
@@ -19,8 +19,8 @@ class Walker(Protocol):
     found: list[Finding]
     prepared: Prepared
 
-    def word(self, node: Any) -> str: ...
-    def words(self, node: Any) -> list[str]: ...
+    def text(self, node: Any) -> str: ...
+    def substitution(self, node: Any, feed: str | None = None) -> str: ...
     def document(self, body: str) -> str: ...
     def backquoted(self, text: str) -> Finding: ...
 
@@ -35,17 +35,19 @@ def writes(redirect: Any) -> bool:
 
 def swallowed(walker: Walker, redirect: Any) -> list[str]:
     """Words after the target belong to the command; the parser counts them to the target."""
-    return [word for extra in _targets(redirect)[1:] for word in walker.words(extra)]
+    return _words(walker, redirect)[1:]
 
 
-def _targets(redirect: Any) -> list[Any]:
-    return [child for child in redirect.named_children if child.type != "file_descriptor"]
+def _words(walker: Walker, redirect: Any) -> list[str]:
+    """The target, and what the parser took for more of them."""
+    targets = [child for child in redirect.named_children if child.type != "file_descriptor"]
+    return joined(walker, targets)
 
 
 def judge(walker: Walker, redirect: Any, words: list[str], feed: str | None) -> str | None:
     """Judge one redirection of the command `words`; gives what standard input is after it."""
-    targets = _targets(redirect)
-    target = walker.word(targets[0]) if targets else ""
+    targets = _words(walker, redirect)
+    target = targets[0] if targets else ""
     if target[:1] in {HERE, STRING}:
         return _here(walker, target)
     if not targets or (operator(redirect) in {">&", "<&"} and re.fullmatch(r"\d*-?", target)):

@@ -24,11 +24,10 @@ ALWAYS: dict[str, str] = {
         "Changes accounts.",
     ),
     **dict.fromkeys(("insmod", "modprobe", "rmmod", "kexec"), "Changes the running kernel."),
-    **dict.fromkeys(("mount", "umount", "swapoff", "swapon", "pivot_root"), "Changes mounts."),
+    **dict.fromkeys(("umount", "swapoff", "pivot_root"), "Changes mounts."),
     **dict.fromkeys(("setenforce", "setcap", "aa-disable"), "Lowers the system's protection."),
     **dict.fromkeys(("dropdb", "dropuser", "mysqladmin"), "Changes or drops databases."),
     **dict.fromkeys(("at", "batch", "atrm"), "Runs something later, unseen."),
-    **dict.fromkeys(("gdb", "lldb"), "A debugger can run anything."),
     **dict.fromkeys(("rimraf", "del-cli", "trash-empty"), "Deletes files recursively."),
     **dict.fromkeys(("visudo", "grub-install", "efibootmgr", "update-grub"), "Changes the boot."),
 }  # fmt: skip
@@ -69,7 +68,7 @@ RULES: dict[str, Rule] = {
     "flyctl": Rule(r".*\b(destroy|delete)\b", "Deletes what is in the cloud."),
     "fly": Rule(r".*\b(destroy|delete)\b", "Deletes what is in the cloud."),
     "vercel": Rule(r".*\b(rm|remove)\b", "Deletes what is in the cloud."),
-    "redis-cli": Rule(r".*\b(flushall|flushdb|shutdown|config set|del)\b", "Deletes data."),
+    "redis-cli": Rule(r".*\b(flushall|flushdb|shutdown|config set)\b", "Deletes data."),
     "rails": Rule(r".*db:(drop|reset|purge|schema:load)", "Drops a database."),
     "rake": Rule(r".*db:(drop|reset|purge|schema:load)", "Drops a database."),
     "artisan": Rule(r".*(migrate:(fresh|reset|refresh)|db:wipe)", "Drops a database."),
@@ -104,27 +103,31 @@ RULES: dict[str, Rule] = {
     "brew": Rule(r"(uninstall|remove).*(--force|--zap)", "Removes packages."),
     "umask": Rule(r"0?00[0-7]", "Lets everybody write."),
     "enable": Rule(r".*-f", "Loads a library into the shell."),
-    "ed": Rule(r".*", "An editor that can run anything."),
-    "ex": Rule(r".*", "An editor that can run anything."),
+    "mount": Rule(r"(?!-l$|-t \w+$).+", "Changes mounts."),
+    "swapon": Rule(r"(?!--show|-s).+", "Changes mounts."),
+    **dict.fromkeys(
+        ("gdb", "lldb"),
+        Rule(r".*(\bshell\b|!|python|source |-x |system)", "The debugger runs commands."),
+    ),
 }
 """Asks, and is red where the arguments match."""
 EDITORS = frozenset("vim vi nvim view gvim emacs nano less more most ex ed".split())
 SQL = re.compile(
     r"\b(drop\s+(database|table|schema|user|role|index|view)|truncate\s+(table\s+)?\w"
-    r"|delete\s+from\s+[^;]*?(;|$)(?<!where)|alter\s+table\s+\w+\s+drop)|\.(shell|system)\b"
+    r"|delete\s+from\s+[\w.`\"]+\s*(;|$|['\"])|alter\s+table\s+\w+\s+drop)|\.(shell|system)\b"
     r"|\\!|dropDatabase|\.drop\(|deleteMany\(\{\}\)|flushall|copy\s.*\b(to|from)\s+program",
     re.I,
 )
 CONTAINER_RED = re.compile(
-    r"--privileged|--(pid|ipc|uts|userns|network|net|cgroupns)[= ]host|--cap-add|--device\b"
+    r"--privileged|--(pid|ipc|uts|userns|cgroupns)[= ]host|--cap-add|--device\b"
     r"|--security-opt|docker\.sock|containerd\.sock"
-    r"|(-v|--volume)[= ]?(/|~|/etc\S*|/root\S*|/home\S*|/var\S*|/usr\S*):"
+    r"|(-v|--volume)[= ]?(/|~|/etc|/root|/home(/[^/:]+)?|/var(/run|/lib)?|/usr|/bin|/boot|/dev):"
     r"|(source|src)=(/|~|/etc|/root|/var/run)[,\s]"
 )
 CONTAINER_DELETES = re.compile(
     r"^((system|volume|image|container|network|builder|buildx|compose)\s+(\S+\s+)*?(prune|rm|remove)\b"
     r"|(rm|rmi|kill)\s.*(-\w*f|--force|--all|-a\b)|compose\s.*\bdown\b.*( -v|--volumes|--rmi)"
-    r"|swarm leave|stack rm|service rm|rm -)"
+    r"|swarm leave|stack rm|service rm)"
 )
 CLUSTER_DELETES = re.compile(
     r"\b(delete|drain|cordon|taint|evict)\b|replace\s.*--force|scale\s.*--replicas[= ]0|--prune\b"
@@ -180,6 +183,7 @@ def judge_container(call: Call) -> Iterator[Finding]:
     rest = call.args[at:]
     if CONTAINER_DELETES.match(" ".join(rest)):
         yield danger("container-delete", "Deletes containers, images or their data.")
+    rest = rest[1:] if rest[:1] == ("compose",) else rest
     if rest[:1] and rest[0] in {"run", "exec"}:
         inner = rest[1:]
         skip = after_options(

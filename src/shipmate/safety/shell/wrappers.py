@@ -38,7 +38,7 @@ WRAPPERS: dict[str, Wrapper] = {
         ("nohup", "setsid", "fakeroot", "eatmydata", "unbuffer", "proxychains", "proxychains4",
          "torsocks", "linux32", "linux64", "catchsegv", "dbus-run-session", "busybox", "toybox",
          "entr", "chronic", "choom", "coproc", "valgrind", "xvfb-run", "rlwrap", "tsocks",
-         "pkexec", "winpty"),
+         "pkexec", "winpty", "spawn"),
         PLAIN,
     ),
     **dict.fromkeys(("builtin", "then", "do", "else", "!", "{", "("), SILENT),
@@ -67,6 +67,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "numactl": Wrapper("CNmp", ("cpunodebind", "membind")),
     "firejail": PLAIN,
     "bwrap": Wrapper(after="--"),
+    "screen": Wrapper("SscTthep"),
     "dumb-init": PLAIN,
     "tini": PLAIN,
     "hyperfine": Wrapper("wrmMnp", ("warmup", "runs", "prepare")),
@@ -194,7 +195,7 @@ def judge_text_runner(call: Call) -> Iterator[Finding]:
     elif call.name == "watch":
         at = after_options(call.args, "nq", ("interval", "equexit"))
         yield call.script(" ".join(call.args[at:]), "sh")
-    elif call.name in {"script", "nix-shell", "expect", "tmux", "screen", "alias"}:
+    elif call.name in {"script", "nix-shell", "expect", "tmux", "alias"}:
         texts = call.values("c", ("command", "run")) or _loose(call)
         yield from (call.script(text, "sh") for text in texts)
 
@@ -203,6 +204,10 @@ def _loose(call: Call) -> list[str]:
     """Words that hold a blank, or the value of an alias."""
     if call.name == "alias":
         return [word.partition("=")[2] for word in call.args if "=" in word]
+    if call.name == "tmux":
+        at = next((i for i, w in enumerate(call.args) if w.startswith(("new", "split", "run"))), 0)
+        words = call.args[at + 1 :]
+        return [" ".join(words[after_options(words, "nscxytFe") :]), *call.args]
     return [word for word in call.args if " " in word]
 
 
@@ -215,7 +220,7 @@ JUDGES: dict[str, Judge] = {
     "xargs": judge_xargs,
     **dict.fromkeys(("parallel", "rush"), judge_parallel),
     **dict.fromkeys(
-        ("watch", "script", "trap", "nix-shell", "expect", "tmux", "screen", "alias"),
+        ("watch", "script", "trap", "nix-shell", "expect", "tmux", "alias"),
         judge_text_runner,
     ),
 }

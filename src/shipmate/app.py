@@ -23,6 +23,7 @@ from shipmate.handlers.table import ENDPOINTS
 from shipmate.llm.providers import Providers
 from shipmate.session.assembly import Assembly
 from shipmate.session.executor import Executor
+from shipmate.tools import processes, replacing
 from shipmate.tools.catalog import BUILTIN
 
 DATABASE = "sessions.db"
@@ -65,6 +66,7 @@ async def opened(config: Config) -> AsyncGenerator[Parts]:
         )
         images = partial(stored, config.data / FILES)
         executor = Executor(store, tasks, assembly.assemble, images)
+        await asyncio.to_thread(processes.sweep, processes.owner(config.data / FILES))
         await executor.recover()
         stack.push_async_callback(executor.close)
         yield Parts(config, store, providers, assembly, executor)
@@ -117,7 +119,8 @@ def application(house: House) -> Gate:
 
 async def settle(parts: Parts, house: House) -> None:
     """What is done once the server answers: import what is heavy in a thread, set up what is
-    found at the very first start, ask the model servers what they have."""
+    found at the very first start, ask the model servers what they have, and remove what writes
+    that were cut off have left in the projects."""
     try:
         await parts.providers.connections.warm()
         await set_up_found(parts.config)
@@ -125,6 +128,8 @@ async def settle(parts: Parts, house: House) -> None:
     finally:
         house.settled.set()
     await asyncio.to_thread(_import_parsers)
+    for project in parts.config.settings.projects.values():
+        await asyncio.to_thread(replacing.sweep, Path(project.path).expanduser())
 
 
 def _import_parsers() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import ConflictError, NotFoundError
-from shipmate.llm.model import ChatMessage, ModelError, Reply
+from shipmate.llm.model import ChatMessage, FunctionCall, ModelError, Reply
 from shipmate.llm.scripted import call, say, together
 from shipmate.protocol import (
     AnyEvent,
@@ -509,3 +509,21 @@ async def test_a_database_that_is_locked_fails_the_round_and_nothing_else(tmp_pa
         other.close()
         assert done(await play.say(session, "again")).finished
         assert (await play.row(session)).status == "idle"
+
+
+async def test_arguments_that_are_no_object_are_answered_and_never_guessed(tmp_path: Path) -> None:
+    calls = Reply(
+        calls=(
+            FunctionCall("act", None, '{"command": "x"'),
+            FunctionCall("look", None, "[]"),
+            FunctionCall("manage_todo_list", None, ""),
+        )
+    )
+    async with stage(tmp_path, [calls, say("Ok.")], tools=TOOLS) as play:
+        session = await play.create()
+        assert done(await play.say(session, "go")).finished
+        results = await play.blocks(session, ToolResult)
+        assert [r.is_error for r in results] == [True, True, True]
+        texts = {r.text.split(":")[0] for r in results}
+        assert len(texts) == 3
+        assert log_of(tmp_path) == []

@@ -15,7 +15,7 @@ from shipmate.agent.transcript import Transcript
 from shipmate.errors import ShipmateError
 from shipmate.protocol import AnyBlock, Pending, ToolCall, ToolResult
 from shipmate.safety.verdict import Level, Verdict
-from shipmate.tools.arguments import parse_arguments
+from shipmate.tools.arguments import parse_arguments, parse_raw
 from shipmate.tools.output import border
 from shipmate.tools.tool import NeedsAnswer, Tool, ToolContext, ToolError, ToolOutput, ToolStopped
 
@@ -121,6 +121,14 @@ class Calls:
 
     async def _emit(self, block: AnyBlock) -> None:
         await self.record(block)
+
+
+def mended(tool: Tool, raw: str) -> Mapping[str, Any] | None:
+    """The object in arguments that were none when they came, where that is certain."""
+    try:
+        return parse_raw(tool, raw)
+    except ToolError:
+        return None
 
 
 def _result(call: ToolCall, output: ToolOutput, begun: float) -> ToolResult:

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import UNSET, structs
 
-from shipmate.agent.calls import UNKNOWN_OUTCOME, Calls, Judged
+from shipmate.agent.calls import UNKNOWN_OUTCOME, Calls, Judged, mended
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
 from shipmate.llm.model import FunctionCall, ModelError, Part, Reply, Retrying
@@ -197,12 +197,15 @@ class Round:
     async def _opened(self, message: str, made: FunctionCall) -> ToolCall:
         """The block of a call; a look that may start at once is marked as started with it."""
         tool = self.agent.tools.get(made.name)
+        arguments = made.arguments
+        if arguments is None and tool is not None:
+            arguments = mended(tool, made.raw)
         call = ToolCall(
             message=message,
             name=made.name,
             provider=tool.provider if tool else "",
-            arguments=dict(made.arguments or {}),
-            raw="" if made.arguments is not None else made.raw or "(nothing)",
+            arguments=dict(arguments or {}),
+            raw="" if arguments is not None else made.raw or "(nothing)",
             agent=self.agent.profile.name,
             rescued=made.rescued,
         )

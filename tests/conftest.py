@@ -34,3 +34,20 @@ def loopback_only() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", guarded)
         yield
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--offline-model",
+        action="store_true",
+        help="also drive the packaged model of 1.1 GB (fetched once; minutes on two cores)",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--offline-model"):
+        return
+    skip = pytest.mark.skip(reason="needs --offline-model")
+    for item in items:
+        if item.get_closest_marker("offline_model"):
+            item.add_marker(skip)

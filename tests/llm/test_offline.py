@@ -6,16 +6,18 @@ import os
 import socket
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from shipmate.errors import ConflictError, NotFoundError, StorageError
-from shipmate.llm.model import ModelError
+from shipmate.llm.model import ModelError, ToolSpec
 from shipmate.llm.offline import catalogue
 from shipmate.llm.offline.catalogue import Packaged, Wheel, cached, forget, packaged
 from shipmate.llm.offline.fetch import Progress, fetch
 from shipmate.llm.offline.process import OfflineServer, why_not
+from shipmate.llm.offline.served import few
 from shipmate.safety.lock import held_file
 
 PIECES = (b"GGUF" + bytes(range(256)) * 40, b"second piece" * 500, b"end")
@@ -162,6 +164,20 @@ def test_an_unknown_model_is_named_with_those_there_are() -> None:
 def test_the_sizes_of_the_catalogue_are_what_the_button_shows() -> None:
     assert round(packaged("smollm2").download_size / 1e6) == 93
     assert round(packaged("qwen2.5-coder-1.5b").download_size / 1e6) == 1093
+
+
+def test_a_small_model_is_offered_few_tools_without_optional_parameters() -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "startLine": {"type": "integer"}},
+        "required": [],
+    }
+    read, other = ToolSpec("read_file", "", schema), ToolSpec("view_image", "", schema)
+    (offered,) = few([read, other])
+    assert offered.name == "read_file"
+    assert offered.parameters["properties"] == {"path": {"type": "string"}}
+    assert offered.parameters["required"] == ["path"]
+    assert [tool.name for tool in few([other])] == ["view_image"]
 
 
 def test_what_is_missing_is_told_with_the_command_that_gets_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from shipmate.errors import ConfigError, NotFoundError
 from shipmate.llm.demo import DemoModel
-from shipmate.llm.dialects import thinking_fields
+from shipmate.llm.dialects import compact, thinking_fields
 from shipmate.llm.model import ChatMessage, Reply, ToolSpec
 from shipmate.llm.providers import Providers
 from shipmate.llm.rescue import RescueModel
@@ -171,6 +171,28 @@ async def test_a_request_reaches_the_server_with_key_and_fields(tmp_path: Path) 
     assert body["model"] == "m"
     assert body["max_tokens"] == 77
     assert (body["thinking"], body["reasoning_effort"]) == ({"type": "enabled"}, "high")
+
+
+def test_a_compact_listing_keeps_what_a_call_needs() -> None:
+    schema = {
+        "type": "object",
+        "description": "All of it.",
+        "properties": {
+            "description": {"type": "string", "description": "Words."},
+            "items": {"type": "array", "items": {"anyOf": [{"enum": ["a"], "description": "A"}]}},
+        },
+        "required": ["description"],
+    }
+    small = compact(ToolSpec("t", "Does it. And more.\nMuch more.", schema))
+    assert small.description == "Does it."
+    assert small.parameters == {
+        "type": "object",
+        "properties": {
+            "description": {"type": "string"},
+            "items": {"type": "array", "items": {"anyOf": [{"enum": ["a"]}]}},
+        },
+        "required": ["description"],
+    }
 
 
 @pytest.mark.parametrize(

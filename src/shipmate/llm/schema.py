@@ -116,8 +116,12 @@ def _listed(tool: ToolSpec, listing: ToolListing) -> str:
         return f"- {tool.name}: {tool.description}\n  arguments: {parameters}"
     required = tool.parameters.get("required", ())
     names = [n if n in required else f"{n}?" for n in tool.parameters.get("properties", {})]
-    summary = re.split(r"(?<=[.!?])\s|\n", tool.description.strip(), maxsplit=1)[0]
-    return f"- {tool.name}({', '.join(names)}): {summary}"
+    return f"- {tool.name}({', '.join(names)}): {summary(tool)}"
+
+
+def summary(tool: ToolSpec) -> str:
+    """The first sentence of its description."""
+    return re.split(r"(?<=[.!?])\s|\n", tool.description.strip(), maxsplit=1)[0]
 
 
 def as_text(messages: Sequence[ChatMessage], extra: str) -> list[ChatMessage]:

@@ -75,7 +75,9 @@ class Connection(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.received = bytearray()
+        self.received: list[bytes] = []
+        self.missing = 0
+        """Bytes of the request that have not come yet, once its head has."""
         self.may_write = asyncio.Event()
         self.may_write.set()
         self.answering: asyncio.Task[None] | None = None
@@ -98,18 +100,23 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         arrived = now()
-        self.received += data
-        head, found, body = bytes(self.received).partition(b"\r\n\r\n")
-        if not found:
+        self.received.append(data)
+        self.missing -= len(data)
+        if self.missing > 0:
             return
+        whole = b"".join(self.received)
+        head, found, body = whole.partition(b"\r\n\r\n")
         length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0] or 0)
-        if len(body) < length:
+        self.missing = length - len(body)
+        if not found or self.missing > 0:
+            self.received = [whole]
             return
-        self.received.clear()
+        self.received = []
+        self.missing = 0
         if head.startswith(b"GET"):
             self.list_models()
-            return
-        self.answering = self.loop.create_task(self.answer(body, arrived))
+        else:
+            self.answering = self.loop.create_task(self.answer(body, arrived))
 
     def list_models(self) -> None:
         body = b'{"object":"list","data":[{"id":"quick","object":"model"}]}'

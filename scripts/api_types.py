@@ -19,7 +19,9 @@ def generated() -> bytes:
         source, made = Path(folder, "openapi.json"), Path(folder, "api.d.ts")
         source.write_bytes(document)
         subprocess.run(
-            ["node", GENERATOR, source, "--output", made, "--default-non-nullable", "false"], stdout=subprocess.PIPE, check=True
+            ["node", GENERATOR, source, "--output", made, "--default-non-nullable", "false"],
+            stdout=subprocess.PIPE,
+            check=True,
         )
         return made.read_bytes()
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,6 +38,14 @@ def test_every_known_provider_can_be_reached_or_is_built_in() -> None:
             "scripted",
         )
         assert known.local == known.base_url.startswith("http:")
+
+
+def test_the_docs_name_every_type_with_its_variables_and_address() -> None:
+    docs = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+    for name, known in KNOWN.items():
+        if known.base_url:
+            variables = ", ".join(f"`{v}`" for v in known.env) or "none needed"
+            assert f"| `{name}` | {variables} | {known.base_url} |" in docs
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Keys are found by reference, and do not go where they are not needed."""
 
+import importlib
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,7 +73,37 @@ def test_children_do_not_see_secrets() -> None:
     assert all(map(is_secret_name, hidden))
 
 
-@pytest.mark.skipif(importlib.util.find_spec("keyring") is not None, reason="keyring is there")
+WITH_KEYRING = importlib.util.find_spec("keyring") is not None
+
+
+@pytest.mark.skipif(WITH_KEYRING, reason="keyring is there")
 def test_the_command_that_adds_the_keyring_is_told(tmp_path: Path) -> None:
     reason = Secrets(tmp_path / "s", {}).missing(SecretRef(keyring="work"))
     assert "pip install 'shipmate[keyring]'" in reason
+
+
+@pytest.mark.skipif(not WITH_KEYRING, reason="needs the extra keyring")
+def test_a_key_comes_from_the_systems_keyring(tmp_path: Path) -> None:
+    keyring: Any = importlib.import_module("keyring")
+    backend: Any = importlib.import_module("keyring.backend")
+
+    class Memory(backend.KeyringBackend):
+        priority = 1
+
+        def get_password(self, service: str, username: str) -> str | None:
+            return {("shipmate", "work"): "sk-ring"}.get((service, username))
+
+        def set_password(self, service: str, username: str, password: str) -> None:
+            raise NotImplementedError
+
+        def delete_password(self, service: str, username: str) -> None:
+            raise NotImplementedError
+
+    before = keyring.get_keyring()
+    keyring.set_keyring(Memory())
+    try:
+        secrets = Secrets(tmp_path / "s", {})
+        assert secrets.resolve(SecretRef(keyring="work")) == "sk-ring"
+        assert "keyring set shipmate gone" in secrets.missing(SecretRef(keyring="gone"))
+    finally:
+        keyring.set_keyring(before)

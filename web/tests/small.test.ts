@@ -163,7 +163,8 @@ describe("small things", () => {
 
   test("routes survive a round trip", () => {
     expect(parse(to.session("a/b"))).toEqual({ view: "session", id: "a/b" });
-    expect(parse(to.settings)).toEqual({ view: "settings" });
+    expect(parse(to.settings("models"))).toEqual({ view: "settings", section: "models" });
+    expect(parse("#/settings/nothing")).toEqual({ view: "settings", section: "general" });
     expect(parse("")).toEqual({ view: "new" });
   });
 

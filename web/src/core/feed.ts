@@ -1,13 +1,14 @@
 /** The rows of all sessions, kept current while no session is open. */
-import { Follower } from "./follow";
+import { Follower, type Link } from "./follow";
 import { sessions } from "./sessions.svelte";
 
-export function followRows(): Follower {
+export function followRows(onLink: (link: Link) => void = () => undefined): Follower {
   let lost = false;
   return new Follower({
     path: () => "/api/agent/events?rows=true",
     onFrames: (batch) => batch.forEach(({ event }) => sessions.heard(event)),
     onLink: (link) => {
+      onLink(link);
       if (link === "lost") lost = true;
       if (link !== "open" || !lost) return;
       lost = false;

@@ -1,16 +1,22 @@
-/** Where the page is: `#/` (new chat), `#/s/<session>`, `#/settings`. */
+/** Where the page is: `#/` (new chat), `#/s/<session>`, `#/settings/<section>`. */
 
-export type Route = { view: "new" } | { view: "session"; id: string } | { view: "settings" };
+export const SECTIONS = ["general", "models", "projects", "keys"] as const;
+export type Section = (typeof SECTIONS)[number];
+export type Route =
+  | { view: "new" }
+  | { view: "session"; id: string }
+  | { view: "settings"; section: Section };
 
 export function parse(hash: string): Route {
   const [, view, id] = hash.replace(/^#/, "").split("/");
   if (view === "s" && id) return { view: "session", id: decodeURIComponent(id) };
-  return view === "settings" ? { view: "settings" } : { view: "new" };
+  if (view !== "settings") return { view: "new" };
+  return { view: "settings", section: SECTIONS.find((name) => name === id) ?? "general" };
 }
 
 export const to = {
   new: "#/",
-  settings: "#/settings",
+  settings: (section: Section = "general"): string => `#/settings/${section}`,
   session: (id: string): string => `#/s/${encodeURIComponent(id)}`,
 };
 

@@ -103,7 +103,10 @@ export class OpenSession {
       path: () => `/api/agent/events?rows=true&sessions=${this.id}:${this.transcript.seq}`,
       onFrames: (batch) => this.take(batch),
       onLink: (link) => this.linked(link),
-      onRefused: (error) => this.failed(error),
+      onRefused: (error) => {
+        this.follower = null; // after a new sign-in, `load` follows again
+        this.failed(error);
+      },
     });
   }
 

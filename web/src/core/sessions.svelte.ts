@@ -7,6 +7,8 @@ export interface ModelInfo {
   id: string;
   name?: string;
   context_length?: number;
+  /** Bytes to fetch before it can be used. */
+  download_size?: number;
   vision?: boolean;
   thinking?: boolean;
   available?: boolean;
@@ -16,7 +18,6 @@ export interface ModelInfo {
 export interface ProviderInfo {
   id: string;
   name?: string;
-  type: string;
   available?: boolean;
   reason?: string;
   models?: ModelInfo[];
@@ -30,21 +31,48 @@ export interface Info {
   projects?: Project[];
 }
 
+const FIRST_PAGE = 60;
+const LARGEST_PAGE = 500;
+
+interface Page {
+  sessions: SessionRow[];
+  cursor?: string;
+}
+const page = (query: string): Promise<Page> => get<Page>(`/api/agent/sessions?archived=all&${query}`);
+/** Those that a person must see whatever their age. */
+const BUSY = ["running", "waiting_approval", "waiting_answer"] as const;
+
 class Sessions {
   rows = $state.raw<readonly SessionRow[]>([]);
   loaded = $state(false);
+  /** There are older ones on the server. */
+  more = $derived.by(() => this.cursor !== "");
+  private cursor = $state("");
   /** Why the list could not be read; empty when it could. */
   error = $state("");
 
   async load(): Promise<void> {
     try {
-      const answer = await get<{ sessions: SessionRow[] }>("/api/agent/sessions?limit=200");
-      this.rows = newestFirst(answer.sessions);
+      const first = await page(`limit=${FIRST_PAGE}`);
+      const busy = first.cursor ? await Promise.all(BUSY.map((s) => page(`status=${s}`))) : [];
+      this.rows = merged([first, ...busy].flatMap((one) => one.sessions));
+      this.cursor = first.cursor ?? "";
       this.error = "";
     } catch (error) {
       this.error = (error as Error).message;
     }
     this.loaded = true;
+  }
+
+  /** The next older ones; with `all`, every one there is. */
+  async older(all = false): Promise<void> {
+    while (this.cursor) {
+      const limit = all ? LARGEST_PAGE : FIRST_PAGE;
+      const next = await page(`limit=${limit}&cursor=${encodeURIComponent(this.cursor)}`);
+      this.rows = merged([...this.rows, ...next.sessions]);
+      this.cursor = next.cursor ?? "";
+      if (!all) return;
+    }
   }
 
   /** Takes a row from the stream or an answer; the older of two changes never wins. */
@@ -80,14 +108,25 @@ class Sessions {
 const newestFirst = (rows: readonly SessionRow[]): SessionRow[] =>
   [...rows].sort((a, b) => b.updated_at - a.updated_at || (a.id < b.id ? -1 : 1));
 
+/** Each session once, the first that is named, newest first. */
+function merged(rows: readonly SessionRow[]): SessionRow[] {
+  const byId = new Map<string, SessionRow>();
+  for (const row of rows) if (!byId.has(row.id)) byId.set(row.id, row);
+  return newestFirst([...byId.values()]);
+}
+
 class Server {
   info = $state.raw<Info>({});
   loaded = $state(false);
   error = $state("");
+  /** The server is of another version than the one this page came from. */
+  stale = $state(false);
 
   async load(): Promise<void> {
     try {
-      this.info = await get<Info>("/api/agent/info");
+      const info = await get<Info>("/api/agent/info");
+      this.stale ||= this.info.version !== undefined && info.version !== this.info.version;
+      this.info = info;
       this.error = "";
     } catch (error) {
       this.error = (error as Error).message;
@@ -100,6 +139,11 @@ class Server {
     await this.load();
     return project;
   }
+
+  async removeProject(id: string): Promise<void> {
+    await remove(`/api/projects/${encodeURIComponent(id)}`);
+    await this.load();
+  }
 }
 
 /** What a new chat starts with; kept between visits. */
@@ -108,7 +152,8 @@ class Choice {
   provider = $state(localStorage.getItem("shipmate.model") ?? "");
   agent = $state("assistant");
 
-  set(change: { project?: string; provider?: string }): void {
+  set(change: { project?: string; provider?: string; agent?: string }): void {
+    if (change.agent !== undefined) this.agent = change.agent;
     if (change.project !== undefined) {
       this.project = change.project;
       localStorage.setItem("shipmate.project", change.project);

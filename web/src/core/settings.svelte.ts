@@ -1,4 +1,7 @@
-/** The interface's settings: on the server where it has them, and here for the first paint. */
+/**
+ * The interface's settings: on the server where it has them, and here for the first paint. The
+ * theme belongs to the device, and stays here.
+ */
 import { api, got } from "./api";
 
 export type SendKey = "shift+enter" | "enter" | "ctrl+enter";
@@ -36,8 +39,10 @@ class Settings {
   async change(change: Partial<InterfaceSettings>): Promise<void> {
     const before = this.interface;
     this.keep({ ...before, ...change });
+    const { theme: _, ...told } = change;
+    if (Object.keys(told).length === 0) return;
     try {
-      await got(api.PATCH("/api/settings", { body: { interface: change as never } }));
+      await got(api.PATCH("/api/settings", { body: { interface: told as never } }));
     } catch (error) {
       this.keep(before);
       throw error;

@@ -1,0 +1,56 @@
+/** The providers that are set up, those found on this machine, and setting one up. */
+import type { components } from "../core/api.gen";
+import { get, post, remove } from "../core/api";
+import { choice, server } from "../core/sessions.svelte";
+import { usable } from "./setup";
+
+type Schemas = components["schemas"];
+export type Configured = Schemas["ProviderView"];
+export type Found = Schemas["FoundView"];
+export type Kind = Schemas["TypeView"];
+export type Tested = Schemas["Tested"];
+/** What is posted: the provider, and a pasted `key` or the variable `env`. */
+export type Setup = Pick<Schemas["Setup"], "id" | "type"> & Partial<Schemas["Setup"]>;
+
+const PATH = "/api/providers";
+
+class Providers {
+  configured = $state.raw<readonly Configured[]>([]);
+  found = $state.raw<readonly Found[]>([]);
+  kinds = $state.raw<readonly Kind[]>([]);
+  loaded = $state(false);
+  /** Why they could not be read; empty when they could. */
+  error = $state("");
+
+  /** Looking for servers on this machine takes the server up to a second. */
+  async load(): Promise<void> {
+    try {
+      const all = await get<Schemas["ProviderList"]>(PATH);
+      [this.configured, this.found, this.kinds] = [all.configured, all.found, all.types];
+      this.error = "";
+    } catch (error) {
+      this.error = (error as Error).message;
+    }
+    this.loaded = true;
+  }
+
+  test(setup: Setup): Promise<Tested> {
+    return post<Tested>(`${PATH}/test`, setup);
+  }
+
+  /** Sets it up; new chats then start with its first model, whose name is returned. */
+  async add(setup: Setup): Promise<string> {
+    const made = await post<Configured>(PATH, setup);
+    await Promise.all([this.load(), server.load()]);
+    const first = usable(server.info).find((model) => model.startsWith(`${made.id}/`)) ?? "";
+    if (first) choice.set({ provider: first });
+    return first;
+  }
+
+  async remove(id: string): Promise<void> {
+    await remove(`${PATH}/${encodeURIComponent(id)}`);
+    await Promise.all([this.load(), server.load()]);
+  }
+}
+
+export const providers = new Providers();

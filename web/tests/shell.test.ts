@@ -17,8 +17,8 @@ const ids = (rows: readonly SessionRow[]): string => rows.map((r) => r.id).join(
 
 /** Answers each call by its method and path; what is not foreseen fails the test. */
 function answering(answers: Record<string, unknown>): ReturnType<typeof vi.fn> {
-  const fetched = vi.fn(async (path: string, init: RequestInit) => {
-    const key = `${init.method} ${path}`;
+  const fetched = vi.fn(async (request: Request) => {
+    const key = `${request.method} ${request.url.replace(location.origin, "")}`;
     if (!(key in answers)) throw new Error(`not foreseen: ${key}`);
     const body = answers[key];
     return body instanceof Response ? body : new Response(JSON.stringify(body));
@@ -105,6 +105,12 @@ describe("loading of sessions", () => {
     await sessions.older();
     expect([ids(sessions.rows), sessions.more]).toEqual(["abc", false]);
     expect(sessions.get("c")?.status).toBe("waiting_approval");
+  });
+
+  test("the older of two states of a session never wins", () => {
+    sessions.put(row({ id: "y", updated_at: 5, status: "running" }));
+    sessions.put(row({ id: "y", updated_at: 4 }));
+    expect(sessions.get("y")?.status).toBe("running");
   });
 
   test("a list that cannot be read says why and keeps what it had", async () => {

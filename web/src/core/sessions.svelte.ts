@@ -77,6 +77,7 @@ class Sessions {
 
   /** Takes a row from the stream or an answer; the older of two changes never wins. */
   put(row: SessionRow): void {
+    if ((this.get(row.id)?.updated_at ?? 0) > row.updated_at) return;
     const others = this.rows.filter((r) => r.id !== row.id);
     this.rows = newestFirst([row, ...others]);
   }

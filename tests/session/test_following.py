@@ -1,0 +1,47 @@
+"""Stories of who follows a session, from the start or later."""
+
+import asyncio
+from pathlib import Path
+
+from shipmate.llm.scripted import call, say
+from shipmate.protocol import (
+    Block,
+    Delta,
+)
+from tests.play import Stage, decode_block, stage
+from tests.session.trade import TOOLS
+
+
+async def joined_text(play: Stage, session: str, after: int) -> str:
+    text = ""
+    for event in await play.watch(session, after):
+        if isinstance(event, Delta):
+            assert event.offset == len(text)
+            text += event.text
+    return text
+
+
+async def test_who_joins_in_mid_message_gets_the_text_so_far(tmp_path: Path) -> None:
+    async with stage(tmp_path, [say("word " * 100)], tools=TOOLS, pause=0.002) as play:
+        session = await play.create()
+        await play.executor.send(session, "talk")
+        first = asyncio.ensure_future(joined_text(play, session, 0))
+        await play.until(session, lambda f: f.type == "delta")
+        texts = await asyncio.gather(first, *(joined_text(play, session, 1) for _ in range(5)))
+        assert set(texts) == {"word " * 100}
+
+
+async def test_a_reader_that_returns_gets_each_change_once(tmp_path: Path) -> None:
+    script = [call("put", path="b.txt", content="hi"), say("Done.")]
+    async with stage(tmp_path, script, tools=TOOLS) as play:
+        session = await play.create()
+        await play.say(session, "write")
+        seen = (await play.row(session)).last_seq
+        await play.executor.decide(session, True)
+        await play.watch(session, seen)
+        changed = await play.store.changes(session, seen)
+        replayed = [e for e in await play.watch(session, seen) if isinstance(e, Block)]
+        assert [(k.seq, k.type) for k in changed] == [
+            (e.seq, e.__struct_config__.tag) for e in replayed
+        ]
+        assert [decode_block(k.json) for k in changed] == replayed

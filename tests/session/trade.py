@@ -1,0 +1,85 @@
+"""Tools that look, write and act, for stories of rounds."""
+
+import asyncio
+import hashlib
+from pathlib import Path
+
+from shipmate.llm.model import ChatMessage
+from shipmate.protocol import (
+    AnyEvent,
+    DiffDetail,
+    Done,
+    FileChange,
+)
+from shipmate.safety.verdict import Level, Verdict
+from shipmate.tools.ask import ask_user
+from shipmate.tools.todo import manage_todo_list
+from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, ToolStopped, never_ask, tool
+
+
+@tool(provider="read_only", judge=never_ask, effect=False)
+async def look(ctx: ToolContext, path: str) -> str:
+    """Reads."""
+    file = ctx.root / path
+    if not file.exists():
+        raise ToolError(f"There is no {path!r}")
+    return file.read_text()
+
+
+async def changes_file(ctx: ToolContext, path: str, content: str) -> Verdict:
+    file = ctx.root / path
+    before = file.read_bytes() if file.exists() else b""
+    return Verdict(
+        Level.DANGER if path.startswith(".git") else Level.ASK,
+        title=f"Write {path}",
+        details=DiffDetail(files=(FileChange(path=path, added=content.count("\n")),)),
+        binds={str(file): hashlib.sha256(before).hexdigest()},
+        bypassable=True,
+    )
+
+
+@tool(provider="read_write", judge=changes_file)
+async def put(ctx: ToolContext, path: str, content: str) -> str:
+    """Writes."""
+    with (ctx.root / path).open("a") as file:
+        file.write(content)
+    return f"Wrote {path}"
+
+
+async def by_word(ctx: ToolContext, command: str) -> Verdict:
+    if command == "format c:":
+        return Verdict(Level.REFUSE, reason="formats a drive", rule="format")
+    return Verdict(Level.ASK, title=command)
+
+
+@tool(provider="shell", judge=by_word)
+async def act(ctx: ToolContext, command: str) -> str:
+    """Runs."""
+    if command == "hang":
+        try:
+            (ctx.root / "running").touch()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError as error:
+            raise ToolStopped(ToolOutput("a\nStopped by the user.", is_error=True)) from error
+    with (ctx.root / "log").open("a") as log:
+        log.write(command + "\n")
+    if command == "break":
+        raise RuntimeError("boom")
+    return f"ran {command}"
+
+
+TOOLS = [look, put, act, ask_user, manage_todo_list]
+
+
+def log_of(folder: Path) -> list[str]:
+    log = folder / "project" / "log"
+    return log.read_text().split("\n")[:-1] if log.exists() else []
+
+
+def done(events: list[AnyEvent]) -> Done:
+    assert isinstance(events[-1], Done)
+    return events[-1]
+
+
+def roles(messages: tuple[ChatMessage, ...]) -> list[str]:
+    return [m.role for m in messages]

@@ -44,12 +44,14 @@ class Config:
         names = tuple(path.split(".")) if isinstance(path, str) else tuple(path)
         if not names or not all(names):
             raise ConfigError("A setting has a name such as interface.send_key.")
+        from shipmate.config import editing  # tomlkit takes 40 ms: not before it is needed
+
         with self._lock:
             value = document.plain(value)
             text = document.read(self.file)
             wanted = document.with_value(document.parse(text, self.file), names, value)
             settings = checked(wanted, Settings, self.file.name)
-            changed = document.edited(text, names, value, wanted, self.file)
+            changed = editing.edited(text, names, value, wanted, self.file)
             if changed != text:
                 write_private(self.file, changed.encode())
             self.settings = settings

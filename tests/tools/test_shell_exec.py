@@ -22,6 +22,8 @@ from shipmate.tools.shell import end_background, shell_exec
 from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, ToolStopped, Workspace
 from tests.tools.use import judged
 
+RUN = f"{os.getpid()}"
+"""Sleeps are told from those of other runs of these tests by their length."""
 CASES = {
     case["id"]: case
     for line in (Path(__file__).parent.parent / "cases" / "reports.jsonl").read_text().split("\n")
@@ -119,14 +121,14 @@ async def test_what_asks_for_input_fails_at_once(work: Workspace) -> None:
 
 async def test_stop_ends_the_command_and_tells_what_it_had(work: Workspace) -> None:
     """SHL-06"""
-    run = asyncio.ensure_future(ran(work, "echo a; sleep 271828; echo b"))
-    await until(lambda: alive("sleep 271828"))
+    run = asyncio.ensure_future(ran(work, f"echo a; sleep 271828{RUN}; echo b"))
+    await until(lambda: alive(f"sleep 271828{RUN}"))
     begun = time.monotonic()
     run.cancel()
     with pytest.raises(ToolStopped) as stopped:
         await run
     assert time.monotonic() - begun < 3
-    assert alive("sleep 271828") == []
+    assert alive(f"sleep 271828{RUN}") == []
     output = stopped.value.output
     assert output.text.startswith("a\n[stopped by the user;")
     assert told(output) == ExitDetail(seconds=told(output).seconds, stopped="user")
@@ -186,11 +188,12 @@ async def test_a_command_that_is_too_long_is_refused_clearly(work: Workspace) ->
         await ran(work, "x" * 1_000_001)
 
 
-@pytest.mark.parametrize("endless", ["yes 314159", "tail -f /dev/null 271", "sleep 314159d"])
+@pytest.mark.parametrize("endless", ["yes RUN31", "tail -f /dev/null RUN27", "sleep RUN31d"])
 async def test_a_command_that_never_ends_meets_its_time_limit(
     work: Workspace, endless: str
 ) -> None:
     """FM083"""
+    endless = endless.replace("RUN", RUN)
     output = await ran(work, f"echo begin; {endless}", timeout_seconds=0.5)
     assert told(output).stopped == "time_limit"
     assert "begin" in output.text
@@ -219,12 +222,12 @@ async def test_output_is_bounded_in_memory(work: Workspace) -> None:
 
 
 LEFT_BEHIND = [
-    "sleep 161803 &",
-    "(setsid sleep 161803 &)",
-    "(trap '' TERM; sleep 161803) &",
-    "nohup setsid bash -c 'trap \"\" TERM HUP; sleep 161803' >/dev/null 2>&1 &",
-    "env -i setsid sleep 161803 & disown",
-    "bash -c 'setsid setsid sleep 161803 & exit' ; exec 3>&1",
+    "sleep 161803RUN &",
+    "(setsid sleep 161803RUN &)",
+    "(trap '' TERM; sleep 161803RUN) &",
+    "nohup setsid bash -c 'trap \"\" TERM HUP; sleep 161803RUN' >/dev/null 2>&1 &",
+    "env -i setsid sleep 161803RUN & disown",
+    "bash -c 'setsid setsid sleep 161803RUN & exit' ; exec 3>&1",
 ]
 
 
@@ -233,17 +236,18 @@ async def test_nothing_is_left_behind_and_nothing_is_waited_for(
     work: Workspace, command: str
 ) -> None:
     """FM084: a child that holds the output does not hold the result."""
+    command = command.replace("RUN", RUN)
     async with asyncio.timeout(5):
         output = await ran(work, f"{command}\necho shell ends")
     assert "shell ends" in output.text
     assert told(output).status == 0
-    assert alive("sleep 161803") == []
+    assert alive(f"sleep 161803{RUN}") == []
 
 
 async def test_a_command_that_kills_its_guard_leaves_nothing(work: Workspace) -> None:
-    output = await ran(work, "echo a; kill -9 $PPID; sleep 141421")
+    output = await ran(work, f"echo a; kill -9 $PPID; sleep 141421{RUN}")
     assert output.text.startswith("a\n[exit status unknown;")
-    assert alive("sleep 141421") == []
+    assert alive(f"sleep 141421{RUN}") == []
 
 
 async def test_a_signal_is_a_status(work: Workspace) -> None:
@@ -266,16 +270,16 @@ asyncio.run(main())
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 async def test_commands_end_when_the_server_dies(work: Workspace, number: signal.Signals) -> None:
     """SHL-15"""
-    script = "trap '' TERM; setsid sleep 173205 & sleep 173205"
+    script = f"trap '' TERM; setsid sleep 173205{RUN} & sleep 173205{RUN}"
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER, script, str(work.root)], stdout=subprocess.PIPE
     )
     try:
-        await until(lambda: len(alive("sleep 173205")) >= 3)
+        await until(lambda: len(alive(f"sleep 173205{RUN}")) >= 3)
     finally:
         server.send_signal(number)
         server.communicate()
-    await until(lambda: alive("sleep 173205") == [], 5)
+    await until(lambda: alive(f"sleep 173205{RUN}") == [], 5)
 
 
 async def test_what_outlived_its_guard_is_swept_by_its_mark(work: Workspace) -> None:
@@ -293,7 +297,7 @@ async def test_what_outlived_its_guard_is_swept_by_its_mark(work: Workspace) -> 
 
 
 async def test_a_background_command_is_polled_and_ended(work: Workspace) -> None:
-    started = await ran(work, "echo ready; sleep 223606; echo never", background=True)
+    started = await ran(work, f"echo ready; sleep 223606{RUN}; echo never", background=True)
     name = told(started).background
     assert not started.is_error
     texts = list[str]()
@@ -310,7 +314,7 @@ async def test_a_background_command_is_polled_and_ended(work: Workspace) -> None
     assert again.text.startswith(f"[{name} is still running"), "only what is new"
     ended = await ran(work, "", background_id=name, action="end")
     assert not ended.is_error
-    assert alive("sleep 223606") == []
+    assert alive(f"sleep 223606{RUN}") == []
     with pytest.raises(ToolError, match="no background command"):
         await polled()
 
@@ -323,12 +327,12 @@ async def test_waiting_for_a_background_command_gives_its_status(work: Workspace
 
 
 async def test_another_session_does_not_see_a_background_command(work: Workspace) -> None:
-    name = told(await ran(work, "sleep 244948", background=True)).background
+    name = told(await ran(work, f"sleep 244948{RUN}", background=True)).background
     other = replace(work, session="s2")
     with pytest.raises(ToolError, match="none is running"):
         await ran(other, "", background_id=name, action="end")
     await end_background("s1")
-    assert alive("sleep 244948") == []
+    assert alive(f"sleep 244948{RUN}") == []
 
 
 async def test_looking_after_a_background_command_needs_no_approval(work: Workspace) -> None:

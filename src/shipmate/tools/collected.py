@@ -1,5 +1,6 @@
 """What a command writes, bounded while it is read: head and tail in memory, all of it in a file."""
 
+import contextlib
 from pathlib import Path
 from typing import TextIO
 
@@ -45,30 +46,30 @@ class Collected:
     def take(self) -> tuple[str, bool]:
         """The text since the last `take`, and whether some of it was left out."""
         shown, self._shown = self._shown, HeadTail(self._side, self._side)
-        if not self._ended:
-            self._keep(shown)
+        if not self._ended and shown.chars:
+            self._open(shown)
         return shown.text(), shown.truncated
 
     def _add(self, text: str) -> None:
         text = clean(text)
         if not text:
             return
-        if self._kept == 0 and self._shown.chars + len(text) > 2 * self._side:
-            self._keep(self._shown)
+        if self._shown.chars + len(text) > 2 * self._side:
+            self._open(self._shown)
         self._shown.add(text)
-        if self._kept:
-            self._write(text)
+        self._write(text)
 
-    def _keep(self, shown: HeadTail) -> None:
+    def _open(self, before: HeadTail) -> None:
         """Begin the file with what was only in memory so far."""
-        if self._kept == 0 and shown.chars and self._whole is not None:
-            try:
-                self._whole.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                self._file = self._whole.open("w", encoding="utf-8", newline="")
-            except OSError:
-                self._whole = None
-                return
-            self._write(shown.text())
+        if self._file is not None or self._whole is None:
+            return
+        try:
+            self._whole.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._file = self._whole.open("w", encoding="utf-8", newline="")
+        except OSError:
+            self._whole = None
+            return
+        self._write(before.text())
 
     def _write(self, text: str) -> None:
         """A full disk ends the keeping, never the command; the notice then does not name the
@@ -81,5 +82,6 @@ class Collected:
             self._file.write(text)
             self._file.flush()
         except OSError:
-            self._file.close()
-            self._file, self._whole = None, None
+            self._whole, file, self._file = None, self._file, None
+            with contextlib.suppress(OSError):
+                file.close()

@@ -7,6 +7,7 @@ by which `sweep` finds what outlived even its guard.
 """
 
 import asyncio
+import contextlib
 import hashlib
 import os
 import shutil
@@ -51,6 +52,7 @@ PAUSE = 0.002
 """Seconds between two reads of a flood (30 MB/s), so that the server stays responsive."""
 DRAIN = 0.2
 """Seconds that output may still take to arrive when the guard has ended."""
+SWEEPS = 100
 END = 3.0
 """Seconds that a guard may take to end a command."""
 
@@ -217,18 +219,30 @@ def _spawn(script: str, cwd: Path, mark: str, output: int, report: int) -> subpr
 def sweep(mark: str) -> int:
     """End all processes whose mark begins with `mark`; gives how many.
 
-    At the start of a server with `owner(files)`: what outlived a server that died.
+    At the start of a server with `owner(files)`: what outlived a server that died. It looks
+    again until it finds none, as a process may start another one while it is looked for.
     """
-    found = 0
     wanted = f"{MARK}={mark}".encode()
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            marked = any(
-                v.startswith(wanted) for v in (entry / "environ").read_bytes().split(b"\0")
-            )
-            if marked and int(entry.name) != os.getpid():
-                os.kill(int(entry.name), signal.SIGKILL)
-                found += 1
-        except OSError:
-            continue
-    return found
+    ended: set[int] = set()
+    for _ in range(SWEEPS):
+        found = [pid for pid in _processes() if _marked(pid, wanted)]
+        if not found:
+            break
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        ended.update(found)
+    return len(ended)
+
+
+def _processes() -> list[int]:
+    names = (entry.name for entry in Path("/proc").glob("[0-9]*"))
+    return [int(name) for name in names if int(name) != os.getpid()]
+
+
+def _marked(pid: int, wanted: bytes) -> bool:
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return any(variable.startswith(wanted) for variable in variables)

@@ -128,14 +128,14 @@ async def test_a_fetch_that_is_cancelled_leaves_no_pip_behind(
         while not list((tmp_path / "cache").glob(".wheel-*/pin.txt")):
             await asyncio.sleep(0.01)
         connection, _ = await asyncio.to_thread(silent.accept)
-        fetching.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await fetching
-        assert connection.recv(1 << 16) != b"", "pip asked"
-        connection.settimeout(5)
-        while connection.recv(1 << 16):
-            pass  # b"" follows: the other end is gone
-        connection.close()
+        with connection:
+            connection.settimeout(5)
+            assert await asyncio.to_thread(connection.recv, 1 << 16) != b"", "pip asked"
+            fetching.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await fetching
+            while connection.recv(1 << 16):
+                pass  # b"" follows: the other end is gone
     assert list((tmp_path / "cache").glob(".wheel-*")) == []
 
 

@@ -89,9 +89,22 @@ def info_of(provider: str, model: ModelSettings, offered: Offered | None) -> Mod
 def configured(
     name: str, settings: ProviderSettings, live: Sequence[Offered] | None, reason: str
 ) -> Iterator[ModelListing]:
-    """The rows of one configured provider; `reason`: why it cannot be used."""
+    """The rows of one configured provider; `reason`: why it cannot be used. One that has no model
+    still has a row, which tells why."""
     offered = {model.id: model for model in live or ()}
-    for model in settings_of(settings, live).values():
+    models = settings_of(settings, live)
+    if not models:
+        yield ModelListing(
+            id=f"{name}/",
+            provider=name,
+            provider_title=provider_title(name, settings),
+            title="(no models)",
+            context_length=DEFAULT_CONTEXT,
+            context_source="default",
+            available=False,
+            reason=reason or "It lists no model. Load one there, or name one in the settings.",
+        )
+    for model in models.values():
         found = offered.get(model.id)
         info = info_of(name, model, found)
         yield ModelListing(

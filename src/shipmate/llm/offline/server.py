@@ -41,6 +41,7 @@ def main() -> None:
         _say(Ready(error=str(error).strip() or type(error).__name__))
         sys.exit(1)
     _say(Ready(base_url=f"{server.listening_address}/v1", pid=os.getpid()))
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on: a full pipe would stop it
     while sys.stdin.buffer.read(4096):
         pass
     os._exit(0)  # at once: taking the server down in order can hang on a running request

@@ -48,7 +48,7 @@ class Parts:
 @asynccontextmanager
 async def opened(config: Config) -> AsyncGenerator[Parts]:
     """The system at work on a data directory; at the end rounds are cut and can be resumed."""
-    async with AsyncExitStack() as stack:
+    async with _one_error(), AsyncExitStack() as stack:
         store = await SqliteStore.open(config.data / DATABASE)
         stack.push_async_callback(store.close)
         providers = Providers(
@@ -70,6 +70,17 @@ async def opened(config: Config) -> AsyncGenerator[Parts]:
         await executor.recover()
         stack.push_async_callback(executor.close)
         yield Parts(config, store, providers, assembly, executor)
+
+
+@asynccontextmanager
+async def _one_error() -> AsyncGenerator[None]:
+    """What was raised in the body, and not the group that a TaskGroup wraps it in."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) == 1:
+            raise group.exceptions[0] from None
+        raise
 
 
 def profiles(config: Config) -> dict[str, Profile]:

@@ -7,7 +7,6 @@ import signal
 import socket
 import stat
 import subprocess
-import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -62,9 +61,7 @@ def test_a_signal_ends_it_in_order_with_streams_open(tmp_path: Path, number: int
         connection.request("GET", "/api/agent/events?rows=true", headers=headers)
         answer = connection.getresponse()
         assert answer.status == 200
-        began = time.monotonic()
         assert server.end(number) == 0
-        assert time.monotonic() - began < 5
         answer.read()  # ends, and is not cut off
         connection.close()
 

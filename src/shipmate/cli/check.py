@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 import typer
 
+from shipmate.cli.choices import Shell
 from shipmate.config import document
 from shipmate.config.check import checked
 from shipmate.config.directory import data_directory
@@ -15,6 +16,11 @@ from shipmate.config.settings import Settings
 from shipmate.errors import ConfigError
 from shipmate.llm.invariants import check_request as broken_rules
 from shipmate.safety.paths import Op, decide_path
+
+
+class ShellLine(msgspec.Struct, forbid_unknown_fields=True):
+    command: str
+    shell: Shell | None = None
 
 
 class PathLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -35,6 +41,24 @@ def check_config(file: str, data: Path | None) -> int:
         problems = str(error).split("\n")
     _say({"file": name, "ok": not problems, "problems": problems})
     return 2 if problems else 0
+
+
+def check_shell(shell: Shell) -> int:
+    from shipmate.safety.shell import check_shell as judge  # the parsers are slow to import
+
+    def judged(line: str) -> dict[str, Any]:
+        asked = _line(line, ShellLine, "command")
+        kind = asked.shell or shell
+        verdict = judge(asked.command, kind.value)
+        return {
+            "command": asked.command,
+            "shell": kind.value,
+            "verdict": verdict.verdict,
+            "reason": verdict.reason,
+            "rule": verdict.rule,
+        }
+
+    return _each(judged)
 
 
 def check_path(root: Path) -> int:

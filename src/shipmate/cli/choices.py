@@ -8,3 +8,10 @@ class Approve(StrEnum):
     NONE = "none"
     FILES = "files"
     ALL = "all"
+
+
+class Shell(StrEnum):
+    BASH = "bash"
+    CMD = "cmd"
+    POWERSHELL = "powershell"
+    ANY = "any"

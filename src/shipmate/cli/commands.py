@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from shipmate import __version__
-from shipmate.cli.choices import Approve
+from shipmate.cli.choices import Approve, Shell
 
 app = typer.Typer(
     name="shipmate",
@@ -119,6 +119,16 @@ def check_config(
     from shipmate.cli.check import check_config
 
     return check_config(file, data)
+
+
+@check.command("shell")
+def check_shell(
+    shell: Annotated[Shell, typer.Option(help="For lines that do not say.")] = Shell.BASH,
+) -> int:
+    """Judge commands: plain lines, or {"command", "shell"}."""
+    from shipmate.cli.check import check_shell
+
+    return check_shell(shell)
 
 
 @check.command("path")

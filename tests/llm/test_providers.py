@@ -8,8 +8,9 @@ import pytest
 
 from shipmate.errors import ConfigError, NotFoundError
 from shipmate.llm.demo import DemoModel
-from shipmate.llm.dialects import compact, thinking_fields
+from shipmate.llm.dialects import compact, endpoint_of, thinking_fields
 from shipmate.llm.model import ChatMessage, Reply, ToolSpec
+from shipmate.llm.openai import PATIENT
 from shipmate.llm.providers import Providers
 from shipmate.llm.rescue import RescueModel
 from shipmate.llm.retry import RetryingModel
@@ -130,6 +131,13 @@ def test_tools_are_called_in_the_way_that_fits_the_server(tmp_path: Path) -> Non
         *(RetryingModel, RescueModel, RescueModel),
         *(RetryingModel, RescueModel, SchemaModel),
     ]
+
+
+def test_a_model_on_this_machine_is_given_time_to_read() -> None:
+    far = ProviderSettings(base_url="https://api.example.com/v1")
+    near = ProviderSettings(type="ollama")
+    assert endpoint_of("it", "u", near, "").limits == PATIENT
+    assert endpoint_of("it", "u", far, "").limits.first_byte < PATIENT.first_byte
 
 
 async def test_a_server_is_asked_which_models_it_has(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from shipmate.llm.connections import Connections
 from shipmate.llm.known import KNOWN
+from shipmate.llm.listing import is_local
 from shipmate.llm.model import ChatMessage, Model, ModelInfo, StreamItem, ToolSpec
-from shipmate.llm.openai import Endpoint, OpenAIModel
+from shipmate.llm.openai import PATIENT, Endpoint, Limits, OpenAIModel
 from shipmate.llm.rescue import RescueModel
 from shipmate.llm.retry import RetryingModel
 from shipmate.llm.schema import SchemaModel, summary
@@ -24,6 +25,7 @@ def endpoint_of(title: str, base_url: str, settings: ProviderSettings, api_key: 
         api_key,
         extra={**thinking_fields(settings), **settings.extra_body},
         replay_reasoning="calls" if replays else "never",
+        limits=PATIENT if is_local(settings) else Limits(),
     )
 
 

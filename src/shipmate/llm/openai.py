@@ -31,6 +31,11 @@ class Limits:
     """After the provider's word of the end; the usage may still come."""
 
 
+PATIENT = Limits(first_byte=900, idle=300, quiet=1800)
+"""For a model on this machine: it may have to be loaded first, and two cores read a long prompt
+at fifty tokens a second, without a sign of life."""
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where a provider is, and how it differs from the common ground."""

@@ -8,7 +8,7 @@ from typing import Any
 from shipmate.llm.connections import Connections
 from shipmate.llm.model import ChatMessage, Model, ModelInfo, StreamItem, ToolSpec
 from shipmate.llm.offline.process import Address, OfflineServer
-from shipmate.llm.openai import Endpoint, OpenAIModel
+from shipmate.llm.openai import PATIENT, Endpoint, OpenAIModel
 from shipmate.llm.schema import SchemaModel
 
 CORE = {
@@ -50,7 +50,11 @@ class ServedModel:
     def _model(self, address: Address) -> OpenAIModel:
         if self._at is None or self._at[0] != address:
             end = Endpoint(
-                "The offline model", address.base_url, address.api_key, extra=self._fields
+                "The offline model",
+                address.base_url,
+                address.api_key,
+                extra=self._fields,
+                limits=PATIENT,
             )
             self._at = (address, OpenAIModel(self.info, end, self._connections))
         return self._at[1]

@@ -1,4 +1,4 @@
-"""Checks that the documentation names every tool, event, endpoint and setting.
+"""Checks that the documentation names every tool, event, endpoint, setting and command.
 
 The names come from the code's own tables, so that nothing can be added without its words.
 """
@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import click
 from msgspec import inspect
+from typer.main import get_command
 
 from shipmate import protocol, tools
+from shipmate.cli.commands import app
 from shipmate.config.settings import Settings
 from shipmate.handlers.table import ENDPOINTS
 
@@ -57,11 +60,27 @@ def settings(section: type[Any] = Settings) -> Iterator[str]:
             yield from settings(inner)
 
 
+def commands(command: click.Command | None = None, path: str = "shipmate") -> Iterator[str]:
+    here = command or get_command(app)
+    if isinstance(here, click.Group):
+        for name, inner in here.commands.items():
+            yield from commands(inner, f"{path} {name}")
+        return
+    yield f"`{path}`"
+    for option in here.params:
+        yield from (f"`{spelling}" for spelling in option.opts if spelling.startswith("--"))
+
+
+def configuration() -> Iterator[str]:
+    yield from settings()
+    yield from commands()
+
+
 SOURCES: dict[str, Callable[[], Iterator[str]]] = {
     "tools.md": tool_names,
     "protocol.md": event_types,
     "api.md": endpoints,
-    "configuration.md": settings,
+    "configuration.md": configuration,
 }
 """Page of the documentation to what it has to contain."""
 

@@ -15,7 +15,7 @@ row is not enough.
 from shipmate.safety.shell.appearance import appearance
 from shipmate.safety.shell.call import Scope
 from shipmate.safety.shell.inquiry import Inquiry
-from shipmate.safety.shell.risk import Risk, ShellVerdict, ask, worst
+from shipmate.safety.shell.risk import Finding, Risk, ShellVerdict, ask, danger, worst
 
 __all__ = ["ShellVerdict", "check_shell"]
 NAMES = {
@@ -36,8 +36,15 @@ def check_shell(command: str, shell: str = "bash") -> ShellVerdict:
     found = list(appearance(command))
     if command.strip():
         shells = SHELLS if shell == "any" else (shell,)
-        found += [inquiry.script(command, each, Scope(shell=each), None) for each in shells]
+        found += [_judged(inquiry, command, each) for each in shells]
     else:
         found.append(ask("empty", "There is no command."))
     result = worst(found)
     return ShellVerdict(NAMES[result.risk], result.reason, result.rule, tuple(inquiry.commands))
+
+
+def _judged(inquiry: Inquiry, command: str, shell: str) -> Finding:
+    try:
+        return inquiry.script(command, shell, Scope(shell=shell), None)
+    except RecursionError:
+        return danger("too-much", "The command is too deeply nested to be followed.")

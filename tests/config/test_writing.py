@@ -220,3 +220,13 @@ def test_any_sequence_of_edits_is_written_as_meant(
     assert msgspec.to_builtins(Config.load(tmp_path).settings) == msgspec.to_builtins(
         config.settings
     )
+
+
+def test_the_only_provider_can_be_removed_and_set_up_again(tmp_path: Path) -> None:
+    config = config_with(tmp_path, "")
+    config.add_provider("ollama", ProviderSettings(type="ollama"))
+    config.remove_provider("ollama")
+    assert not on_disk(config).get("providers")
+    assert not Config.load(tmp_path).settings.providers
+    config.add_provider("ollama", ProviderSettings(type="ollama"))
+    assert list(Config.load(tmp_path).settings.providers) == ["ollama"]

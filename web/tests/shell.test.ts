@@ -5,7 +5,7 @@ import { settings } from "../src/core/settings.svelte";
 import { Download } from "../src/shell/download.svelte";
 import { spoken } from "../src/shell/line";
 import { badge, byDay, dayOf, filtered, pageTitle } from "../src/shell/list";
-import { bytes, freeId, needsSetup, percent, plainName, usable } from "../src/shell/setup";
+import { bytes, failing, freeId, needsSetup, percent, plainName, usable } from "../src/shell/setup";
 
 const row = (fields: Partial<SessionRow> = {}): SessionRow => ({
   id: "a", agent: "assistant", provider: "openai/gpt", project: "p1", title: "Fix login",
@@ -141,6 +141,12 @@ describe("set-up of models", () => {
 
   test("usable are those whose provider and model are", () => {
     expect(usable(info(false, true))).toEqual(["openai/gpt", "scripted/demo"]);
+  });
+
+  test("a provider that fails is told with its reason; the offline model and the demo never are", () => {
+    const down = { id: "ollama", name: "Ollama", available: false, models: [{ id: "q", reason: "No answer." }] };
+    const all = { providers: [down, ...info(false, true).providers!] };
+    expect(failing(all)).toEqual([{ id: "ollama", name: "Ollama", why: "No answer." }]);
   });
 
   test.each([[0, "0 B"], [999, "999 B"], [12_345, "12 kB"], [639_700_000, "640 MB"], [999_900_000, "1 GB"], [1_092_845_809, "1.1 GB"]])(

@@ -13,6 +13,7 @@ export type Tested = Schemas["Tested"];
 export type Setup = Pick<Schemas["Setup"], "id" | "type"> & Partial<Schemas["Setup"]>;
 
 const PATH = "/api/providers";
+const listed = (id: string): boolean => !!server.info.providers?.some((one) => one.id === id);
 
 class Providers {
   configured = $state.raw<readonly Configured[]>([]);
@@ -28,10 +29,17 @@ class Providers {
       const all = await get<Schemas["ProviderList"]>(PATH);
       [this.configured, this.found, this.kinds] = [all.configured, all.found, all.types];
       this.error = "";
+      if (this.configured.some((one) => !listed(one.id))) await server.load();
     } catch (error) {
       this.error = (error as Error).message;
     }
     this.loaded = true;
+  }
+
+  /** Asks the providers' servers anew which models they have. */
+  async retry(): Promise<void> {
+    await get("/api/models?refresh=true");
+    await server.load();
   }
 
   test(setup: Setup): Promise<Tested> {

@@ -22,6 +22,13 @@ export function usable(info: Info): string[] {
   );
 }
 
+/** Providers that are set up, of which no model can be used now, and why. */
+export function failing(info: Info): { id: string; name: string; why: string }[] {
+  return (info.providers ?? [])
+    .filter(({ id, available }) => id !== OFFLINE && id !== SCRIPTED && available === false)
+    .map(({ id, name = id, models = [] }) => ({ id, name, why: models[0]?.reason ?? "" }));
+}
+
 /** The offline models, fetched or not. */
 export const offline = (info: Info): ModelInfo[] =>
   info.providers?.find((provider) => provider.id === OFFLINE)?.models ?? [];

@@ -35,6 +35,12 @@ class Scope:
         )
 
 
+class Nested(Protocol):
+    def __call__(self, text: str, shell: str, given: Sequence[str] | None = None) -> Finding:
+        """`given`: the script's `$0`, `$1` and so on, where they are known."""
+        ...
+
+
 @dataclass(slots=True)
 class Call:
     """A simple command, quotes removed and expansions made as far as they are known."""
@@ -43,8 +49,8 @@ class Call:
     scope: Scope
     run: Callable[[Iterable[str]], Finding]
     """Judge other words as a command in the same place."""
-    script: Callable[[str, str], Finding]
-    """Judge `(text, shell)` as a script that this command runs."""
+    script: Nested
+    """Judge a text as a script that this command runs."""
     feed: str | None = None
     """Standard input: the text, `HIDDEN` where it comes from a command, None where nothing does."""
 

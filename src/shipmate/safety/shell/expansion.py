@@ -99,7 +99,7 @@ def _text(walker: Walker, node: Any, _quoted: bool) -> str:
 
 
 def _command(walker: Walker, node: Any, quoted: bool) -> str:
-    return _split(walker.substitution(node), quoted)
+    return _split(walker, walker.substitution(node), quoted)
 
 
 def _process(walker: Walker, node: Any, _quoted: bool) -> str:
@@ -107,8 +107,12 @@ def _process(walker: Walker, node: Any, _quoted: bool) -> str:
     return PIPE
 
 
-def _split(text: str, quoted: bool) -> str:
-    return text if quoted else re.sub(r"[ \t\n]+", SPLIT, text)
+def _split(walker: Walker, text: str, quoted: bool) -> str:
+    """Unquoted, a text is split where `IFS` says."""
+    marks = walker.scope.variables.get("IFS", " \t\n")
+    if quoted or not marks:
+        return text
+    return HIDDEN if HIDDEN in marks else re.sub(f"[{re.escape(marks)}]+", SPLIT, text)
 
 
 def _parameter(walker: Walker, node: Any, quoted: bool) -> str:
@@ -116,7 +120,7 @@ def _parameter(walker: Walker, node: Any, quoted: bool) -> str:
     if not re.match(r"\$[\w@*#?$!{-]", raw):
         return raw
     if not raw.startswith("${"):
-        return _split(lookup(walker.scope, raw[1:]), quoted)
+        return _split(walker, lookup(walker.scope, raw[1:]), quoted)
     match = PARAMETER.fullmatch(raw)
     if match is None or match[2] == "#":
         inside(walker, node)
@@ -128,7 +132,8 @@ def _parameter(walker: Walker, node: Any, quoted: bool) -> str:
             walker.found.append(PROMPT)
         return HIDDEN
     default = _default(walker, node)
-    return _split(_operated(walker, lookup(walker.scope, name), operation, default), quoted)
+    text = _operated(walker, lookup(walker.scope, name), operation, default)
+    return _split(walker, text, quoted)
 
 
 def _default(walker: Walker, node: Any) -> str:

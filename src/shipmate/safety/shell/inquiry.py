@@ -88,7 +88,9 @@ class Inquiry:
             tuple(words),
             scope,
             run=lambda inner: self.command(tuple(inner), scope, feed),
-            script=lambda text, shell: self.script(text, shell, scope.copy(), None),
+            script=lambda text, shell, given=None: self.script(
+                text, shell, _given(scope.copy(), given), None
+            ),
             feed=feed,
         )
         return worst([*self.findings(call), self._if_empty(words, scope, feed)])
@@ -133,6 +135,14 @@ def _judge_for(call: Call) -> tuple[Judge | None, bool]:
     if judge := disks.named(name):
         return judge, False
     return None, name in DECLARING
+
+
+def _given(scope: Scope, words: Sequence[str] | None) -> Scope:
+    """For `sh -c text name 1 2`: `$0` and what follows."""
+    if words is not None:
+        scope.positional = tuple(words[1:])
+        scope.variables |= {"0": words[0]} if words else {}
+    return scope
 
 
 def _about(words: Sequence[str]) -> bool:

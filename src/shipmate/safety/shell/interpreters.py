@@ -84,8 +84,7 @@ def judge_shell(call: Call) -> Iterator[Finding]:
 
 def _source(call: Call, rest: list[str], *, given: bool, reading: bool) -> Iterator[Finding]:
     if given and rest:
-        call.scope.positional = tuple(rest[2:])
-        yield call.script(rest[0], call.name)
+        yield call.script(rest[0], call.name, tuple(rest[1:]))
     elif rest and not reading:
         yield from run_file(call, rest[0], call.name)
     elif call.feed is not None:

@@ -19,11 +19,17 @@ def edited(text: str, path: tuple[str, ...], value: Any, expected: Tables, file:
     for edit in (_edited_in_place, _written_anew):
         try:
             result = edit(text, path, value, expected)
-            if tomllib.loads(result) == expected:
+            if _lean(tomllib.loads(result)) == _lean(expected):
                 return result
         except (TOMLKitError, tomllib.TOMLDecodeError, ValueError, LookupError, TypeError):
             continue
     raise ConfigError(f"{file} has a form that cannot be edited here; change it by hand.")
+
+
+def _lean(tables: Tables) -> Tables:
+    """Without empty tables: `[providers.a]` taken out leaves no `[providers]` behind."""
+    pairs = {k: _lean(cast("Tables", v)) if isinstance(v, dict) else v for k, v in tables.items()}
+    return {k: v for k, v in pairs.items() if v != {}}
 
 
 def _edited_in_place(text: str, path: tuple[str, ...], value: Any, _expected: Tables) -> str:

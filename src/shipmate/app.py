@@ -46,8 +46,9 @@ class Parts:
 
 
 @asynccontextmanager
-async def opened(config: Config) -> AsyncGenerator[Parts]:
-    """The system at work on a data directory; at the end rounds are cut and can be resumed."""
+async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
+    """The system at work on a data directory; at the end, after `grace` seconds, rounds are cut
+    and can be resumed."""
     async with _one_error(), AsyncExitStack() as stack:
         store = await SqliteStore.open(config.data / DATABASE)
         stack.push_async_callback(store.close)
@@ -68,7 +69,7 @@ async def opened(config: Config) -> AsyncGenerator[Parts]:
         executor = Executor(store, tasks, assembly.assemble, images)
         await asyncio.to_thread(processes.sweep, processes.owner(config.data / FILES))
         await executor.recover()
-        stack.push_async_callback(executor.close)
+        stack.push_async_callback(executor.close, grace)
         yield Parts(config, store, providers, assembly, executor)
 
 

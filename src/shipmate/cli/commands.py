@@ -3,6 +3,9 @@
 Each body imports its module when it runs: `serve` must not wait for what `doctor` needs.
 """
 
+# typer leaves type parameters of click open
+# pyright: reportUnknownMemberType=false
+
 from pathlib import Path
 from typing import Annotated
 

@@ -12,6 +12,9 @@ from shipmate.errors import NotFoundError
 from shipmate.handlers.fresh import check_agent
 from shipmate.session.projects import find_project
 
+TITLE_S = 5.0
+"""How long the end of `run` waits for the title that a model gives a new session."""
+
 
 @dataclass(frozen=True, slots=True)
 class Here:
@@ -59,5 +62,5 @@ def project_of(config: Config, wanted: str) -> str:
 
 @asynccontextmanager
 async def here(data: Path) -> AsyncGenerator[Here]:
-    async with opened(Config.load(data)) as parts:
+    async with opened(Config.load(data), grace=TITLE_S) as parts:
         yield Here(parts)

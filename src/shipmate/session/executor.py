@@ -69,6 +69,7 @@ class Executor:
         self.store = store
         self.door = Door(store, Hub(), image)
         self._tasks = tasks
+        self._titles: set[asyncio.Task[None]] = set()
         self._rounds = Rounds(self.door, assemble, self._finished)
         self._engine = Engine(tasks, self._rounds.run)
 
@@ -229,10 +230,17 @@ class Executor:
             await self.store.write(row.id, [block], row={"status": "interrupted"})
 
     async def close(self, grace: float = 0) -> None:
-        """After `grace` seconds cut every round that still runs; it can be resumed."""
+        """After `grace` seconds cut every round that still runs; it can be resumed. Titles that
+        are being asked for are waited for no longer than that."""
+        end = asyncio.get_running_loop().time() + grace
         await self._engine.rest(grace)
         running = self._engine.sessions
         await asyncio.gather(*(self._engine.stop(session, SHUTDOWN) for session in running))
+        left = end - asyncio.get_running_loop().time()
+        if self._titles and left > 0:
+            await asyncio.wait(self._titles, timeout=left)
+        for title in self._titles:
+            title.cancel()
 
     # --- after a round ------------------------------------------------------------------
 
@@ -242,7 +250,9 @@ class Executor:
         task = next(iter(transcript.users.values())).text
         if row.title == provisional(task):
             answer = transcript.last_message.text
-            self._tasks.create_task(self._title(row, agent, task, answer))
+            title = self._tasks.create_task(self._title(row, agent, task, answer))
+            self._titles.add(title)
+            title.add_done_callback(self._titles.discard)
 
     async def _title(self, row: SessionRow, agent: Agent, task: str, answer: str) -> None:
         title, used = await ask_title(agent, task, answer)

@@ -82,6 +82,10 @@ describe("Markdown", () => {
     expect(stream.blocks[0]).toBe(first);
   });
 
+  test("headings stand below those of the page", () => {
+    expect(all(renderAll("# a\n\n###### b"))).toBe('<h3 class="d1">a</h3><h6 class="d6">b</h6>');
+  });
+
   test("raw HTML stays text and a picture becomes a link", () => {
     const html = all(renderAll('<img src="http://evil/x"> ![alt](http://evil/y)\n\n<script>a()</script>'));
     expect(html).not.toMatch(/<img|<script/);

@@ -21,6 +21,11 @@ const marked = new Marked({
   renderer: {
     html: ({ text }: Tokens.HTML | Tokens.Tag) => escaped(text),
     image: ({ href, title, text }: Tokens.Image) => link(href, title, `🖼 ${escaped(text || href)}`),
+    // Below the page's h1 and the round's h2.
+    heading({ tokens, depth }: Tokens.Heading) {
+      const tag = `h${Math.min(depth + 2, 6)}`;
+      return `<${tag} class="d${depth}">${this.parser.parseInline(tokens)}</${tag}>`;
+    },
     checkbox: ({ checked }: Tokens.Checkbox) => (checked ? "☑ " : "☐ "),
     code: ({ text, lang }: Tokens.Code) =>
       `<pre tabindex="0"><code data-lang="${escaped(language(lang))}">${escaped(text)}</code></pre>`,

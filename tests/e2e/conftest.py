@@ -1,0 +1,96 @@
+"""The page in a real browser, against a real server whose provider plays what a test says."""
+
+import os
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.cli.server import Served, served
+from tests.provider import Provider
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+CONFIG = """
+[providers.fake]
+type = "openai"
+base_url = "{url}"
+
+[[providers.fake.models]]
+id = "m"
+context_length = 16000
+
+[projects.demo]
+name = "Demo"
+path = "{project}"
+"""
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    browser = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+    return {**browser_type_launch_args, "executable_path": browser, "args": ARGUMENTS}
+
+
+@dataclass
+class Desk:
+    """A signed-in page, the server behind it, its provider and the project's folder."""
+
+    page: Page
+    server: Served
+    provider: Provider
+    project: Path
+    problems: list[str]
+    """What the browser complained about: refused scripts and styles, errors, failed loads."""
+
+    def open(self, place: str = "") -> None:
+        self.page.goto(f"{self.server.url}/{place}")
+
+    def write(self, text: str) -> None:
+        self.page.get_by_role("textbox", name="Message").fill(text)
+
+    def say(self, text: str) -> None:
+        """Send as the first message of a new chat, or as the next of the one that is open."""
+        self.write(text)
+        self.page.keyboard.press("Control+Enter")
+        expect(self.page.locator(".bubble").last).to_contain_text(text.partition("\n")[0])
+
+    def row(self) -> dict[str, Any]:
+        """The newest session's row, from the API."""
+        return self.server.api("GET", "/api/agent/sessions")["sessions"][0]
+
+    def done(self) -> None:
+        """Wait for the end of the round: its tokens stand below it."""
+        expect(self.page.locator("[data-kind=foot]").last).to_be_visible()
+        expect(self.page.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+@pytest.fixture
+def desk(page: Page, provider: Provider, tmp_path: Path) -> Generator[Desk]:
+    project, data = tmp_path / "demo", tmp_path / "data"
+    project.mkdir()
+    data.mkdir(mode=0o700)
+    (project / "README.md").write_text("# Demo\n")
+    (data / "config.toml").write_text(CONFIG.format(url=provider.url, project=project))
+    problems: list[str] = []
+    page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.set_default_timeout(10_000)
+    with served(data) as server:
+        page.add_init_script("localStorage.setItem('shipmate.project', 'demo')")
+        page.goto(server.token_url)
+        expect(page.get_by_role("button", name="Model: fake/m")).to_be_visible()
+        yield Desk(page, server, provider, project, problems)
+        found = list(problems)
+        page.goto("about:blank")
+    assert found == []

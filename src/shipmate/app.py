@@ -25,6 +25,7 @@ from shipmate.session.assembly import Assembly
 from shipmate.session.executor import Executor
 from shipmate.tools import processes, replacing
 from shipmate.tools.catalog import BUILTIN
+from shipmate.tools.shell import end_background
 
 DATABASE = "sessions.db"
 FILES = "files"
@@ -66,7 +67,8 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
             data=config.data,
         )
         images = partial(stored, config.data / FILES)
-        executor = Executor(store, tasks, assembly.assemble, images)
+        executor = Executor(store, tasks, assembly.assemble, images, assembly.discard)
+        stack.push_async_callback(end_background)
         await asyncio.to_thread(processes.sweep, processes.owner(config.data / FILES))
         await executor.recover()
         stack.push_async_callback(executor.close, grace)

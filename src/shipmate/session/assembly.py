@@ -1,5 +1,7 @@
 """Puts an agent together for one session: profile, model, tools, folder."""
 
+import asyncio
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +11,7 @@ from shipmate.errors import NotFoundError
 from shipmate.llm.model import Model
 from shipmate.protocol import SessionRow
 from shipmate.session.projects import ProjectSettings, find_project, project_folder
+from shipmate.tools.shell import end_background
 from shipmate.tools.tool import Limits, ReadGuard, Tool, Workspace
 
 
@@ -46,6 +49,13 @@ class Assembly:
         prompt = profile.prompt + instructions(root)
         scripted = row.provider.startswith("scripted/")
         return Agent(profile, model, prompt, tools, work, titles=not scripted)
+
+    async def discard(self, session: str) -> None:
+        """A session was deleted: its background commands end, its stored outputs go."""
+        await end_background(session)
+        self.guards.pop(session, None)
+        outputs = self.data / "files" / "outputs" / session
+        await asyncio.to_thread(shutil.rmtree, outputs, ignore_errors=True)
 
     def _profile(self, name: str) -> Profile:
         profiles = self.profiles()

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from msgspec import UNSET, structs
 
@@ -46,6 +46,14 @@ log = logging.getLogger(__name__)
 CHANGEABLE = frozenset({"title", "archived", "bypass_approval", "provider", "agent"})
 
 
+Discard: TypeAlias = Callable[[str], Awaitable[None]]
+"""Removes what a session has beside its blocks: background commands, stored outputs."""
+
+
+async def _nothing_else(_session: str) -> None:
+    """For who keeps nothing beside the blocks."""
+
+
 class DecidedError(ConflictError):
     """Somebody, or something, decided first; `block` is what stands."""
 
@@ -65,8 +73,10 @@ class Executor:
         tasks: asyncio.TaskGroup,
         assemble: Assemble,
         image: LoadImage = no_image,
+        discard: Discard = _nothing_else,
     ) -> None:
         self.store = store
+        self._discard = discard
         self.door = Door(store, Hub(), image)
         self._tasks = tasks
         self._titles: set[asyncio.Task[None]] = set()
@@ -211,6 +221,7 @@ class Executor:
         """Stop it if it runs, then remove all of it."""
         await self._engine.stop(session, STOP)
         await self.store.delete_session(session)
+        await self._discard(session)
         self.door.forget(session)
         self.door.tell(SessionDeleted(session=session))
 

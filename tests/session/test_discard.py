@@ -1,0 +1,48 @@
+"""What a session has beside its blocks goes with it."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from shipmate.agent.profile import BUILT_IN
+from shipmate.llm.scripted import ScriptedModel
+from shipmate.session.assembly import Assembly
+from shipmate.tools.catalog import BUILTIN
+from shipmate.tools.shell import shell_exec
+from shipmate.tools.tool import Limits, ToolContext, ToolOutput, Workspace
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+async def test_a_deleted_session_leaves_no_command_and_no_output(tmp_path: Path) -> None:
+    assembly = Assembly(
+        profiles=lambda: BUILT_IN,
+        projects=dict,
+        models=lambda _name: ScriptedModel([]),
+        tools=BUILTIN,
+        limits=Limits,
+        data=tmp_path / "data",
+    )
+    files = tmp_path / "data" / "files"
+    outputs = files / "outputs" / "s1"
+    outputs.mkdir(parents=True)
+    (outputs / "c1.txt").write_text("long")
+    work = Workspace(tmp_path, "s1", files=files)
+    command = "echo $$ > pid; exec sleep 600"
+    started = await shell_exec.run(ToolContext(work, call="c2"), command=command, background=True)
+    assert isinstance(started, ToolOutput)
+    pid_file = tmp_path / "pid"
+    while not (pid_file.exists() and pid_file.read_text().strip()):
+        await asyncio.sleep(0.01)
+    pid = int(pid_file.read_text())
+    assert not gone(pid)
+    await assembly.discard("s1")
+    while not gone(pid):
+        await asyncio.sleep(0.01)
+    assert not outputs.exists()

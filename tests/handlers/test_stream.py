@@ -139,7 +139,7 @@ async def test_a_slow_reader_holds_a_bounded_amount() -> None:
     assert b"".join(sent.bodies).count(b"x" * 1000) == 1000
 
 
-async def test_a_disconnect_while_sending_waits_closes_the_source() -> None:
+async def test_a_disconnect_while_everything_waits_closes_the_source() -> None:
     source, sent = Source(), Sent()
     gone = asyncio.Event()
 
@@ -151,7 +151,11 @@ async def test_a_disconnect_while_sending_waits_closes_the_source() -> None:
     source.frames.put_nowait(piece())
     await sent.more()
     sent.flow.clear()
-    source.frames.put_nowait(piece())
+    for _ in range(3):  # one that is being sent, one that waits, one that is not even read
+        source.frames.put_nowait(piece(b"x" * (BUFFER + 1)))
+        for _ in range(10):
+            await asyncio.sleep(0)
+    assert source.frames.qsize() == 1
     gone.set()
     await task
     assert source.closed.is_set()

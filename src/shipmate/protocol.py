@@ -5,6 +5,7 @@ a block is the same on the wire, in the database and in the browser (`docs/proto
 A field that holds its default is left out, so `result` is absent while a block is pending.
 """
 
+import hashlib
 import secrets
 from typing import Any, Literal, TypeAlias
 
@@ -14,9 +15,11 @@ from msgspec import UNSET, Struct, UnsetType
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
-def new_id() -> str:
-    """12 characters, 60 random bits, without look-alikes and safe in a path or a URL."""
-    bits = int.from_bytes(secrets.token_bytes(8))
+def new_id(seed: str = "") -> str:
+    """12 characters, 60 random bits, without look-alikes and safe in a path or a URL. With a
+    `seed` always the same for the same seed."""
+    drawn = hashlib.sha256(seed.encode()).digest()[:8] if seed else secrets.token_bytes(8)
+    bits = int.from_bytes(drawn)
     return "".join(_ALPHABET[bits >> shift & 31] for shift in range(0, 60, 5))
 
 

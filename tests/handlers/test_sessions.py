@@ -95,7 +95,6 @@ async def test_an_unknown_session_is_404(house: Whole, method: str) -> None:
     assert answer.status == 404
     assert "nope" in answer.json["detail"]
     assert (await house.call("GET", "/api/agent/sessions/nope/events")).status == 404
-    assert (await house.call("GET", "/api/agent/events?sessions=nope:1")).status == 404
 
 
 async def test_a_session_is_renamed_and_switched(house: Whole) -> None:

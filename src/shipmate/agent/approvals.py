@@ -99,7 +99,10 @@ def closing(call: ToolCall, pending: Pending | None, why: Closed, text: str) -> 
         closed.append(structs.replace(pending, result=False, decided_by=why))
     elif pending is not None:
         closed.append(structs.replace(pending, result="", cancelled=why))
-        text = "The user did not answer this question; they wrote a message instead."
+        text = {
+            "stop": "The user did not answer this question; they stopped the work.",
+            "moved_on": "The user did not answer this question; they wrote a message instead.",
+        }[why]
     if why == "stop" and call.started:
         said = "Stopped by the user while it ran; its outcome is unknown."
     result = ToolResult(call=call.id, text=said if call.started else text, is_error=True)

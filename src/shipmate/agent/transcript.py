@@ -29,6 +29,8 @@ class Transcript:
         self.context = Context(image=image)
         self.changes = 0
         """Rises with each block that is added or changed."""
+        self.seq = 0
+        """Number of the latest change it has taken in."""
         self.estimate = 0
         """About how many tokens all of it has; for providers that count none."""
         self._repairs = 0
@@ -51,6 +53,7 @@ class Transcript:
 
     def add(self, block: AnyBlock) -> None:
         self.changes += 1
+        self.seq = max(self.seq, block.seq)
         self.context.add(block)
         self.estimate += estimate_tokens(getattr(block, "text", ""))
         match block:
@@ -94,6 +97,11 @@ class Transcript:
         """What waits for the user, oldest first."""
         waiting = [b for b in self._asked.values() if b.result is UNSET and b.call in self._open]
         return sorted(waiting, key=lambda block: block.pos)
+
+    def last_decided(self, kind: type[Pending]) -> Pending | None:
+        """The latest of its kind that does not wait any more."""
+        decided = (b for b in self._asked.values() if isinstance(b, kind) and b.result is not UNSET)
+        return max(decided, key=lambda block: block.seq, default=None)
 
     def wants_reply(self) -> bool:
         """The model is to be asked: something was said to it that it has not answered."""

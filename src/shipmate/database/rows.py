@@ -60,16 +60,17 @@ def unknown(session: str) -> NotFoundError:
 
 
 def insert_session(db: sqlite3.Connection, row: SessionRow) -> SessionRow:
+    """The row as it is kept; the one that stands where its id is known."""
     row = msgspec.structs.replace(row, created_at=now(), updated_at=now())
     db.execute(
         "INSERT INTO sessions (id, agent, provider, project, title, bypass_approval, created_at, "
-        "updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             *(row.id, row.agent, row.provider, row.project, row.title),
             *(row.bypass_approval, row.created_at, row.updated_at),
         ),
     )
-    return row
+    return read_session(db, row.id)
 
 
 def read_session(db: sqlite3.Connection, session: str) -> SessionRow:

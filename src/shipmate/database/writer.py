@@ -115,7 +115,7 @@ class Writer:
             raise  # disk full, locked: nothing of this batch can be kept
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for the job
             self._db.execute("ROLLBACK TO job")
-            outcome = error
+            outcome = explain(error) if isinstance(error, sqlite3.Error) else error
         self._db.execute("RELEASE job")
         return outcome
 

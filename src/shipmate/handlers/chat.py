@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.fresh import check_agent, check_model, check_project
-from shipmate.handlers.house import House
 from shipmate.handlers.respond import json_answer
 from shipmate.handlers.route import Answer, Call, Input, endpoint
 from shipmate.handlers.stream import EventStream, Frames, place_in
@@ -26,10 +25,6 @@ from shipmate.session.hub import Frame, frame
 
 BODY_LIMIT = 16 * 1024 * 1024
 """Bytes of a message with the texts attached to it."""
-
-
-REMEMBERED = 256
-"""First messages that are recognised when a client sends them again."""
 
 
 class Attached(Input, frozen=True, kw_only=True):
@@ -53,7 +48,7 @@ class Chat(Input, frozen=True, kw_only=True):
     message: str = ""
     attachments: tuple[Attached, ...] = ()
     client_id: Annotated[str, Meta(max_length=100)] = ""
-    """Sent again with the same one, the message is said once."""
+    """Sent again with the same one, the message is said once, and a new session made once."""
     after: Annotated[int, Meta(ge=0)] | None = None
     """Of a session that is known: the last `seq` the client has."""
 
@@ -133,25 +128,15 @@ async def _session(call: Call[Chat]) -> SessionRow:
         return await house.executor.store.session(asked.session)
     if not asked.text.strip() and not asked.attachments:
         raise HttpError(422, "invalid", "The body does not fit: `task` is missing or empty.")
-    if known := house.begun.get(asked.client_id):
-        return await house.executor.store.session(known)
     if asked.bypass_approval:
         call.caller.must("approve")
-    row = await house.executor.create(
+    return await house.executor.create(
         agent=check_agent(house.profiles(), asked.agent),
         provider=check_model(house, asked.provider),
         project=check_project(house, asked.project),
         bypass=asked.bypass_approval,
+        client_id=asked.client_id,
     )
-    if asked.client_id:
-        _remember(house, asked.client_id, row.id)
-    return row
-
-
-def _remember(house: House, client_id: str, session: str) -> None:
-    house.begun[client_id] = session
-    if len(house.begun) > REMEMBERED:
-        del house.begun[next(iter(house.begun))]
 
 
 async def _said(call: Call[Chat], row: SessionRow) -> Frames:
@@ -170,21 +155,30 @@ async def _said(call: Call[Chat], row: SessionRow) -> Frames:
     frames = executor.follow({row.id: place})
     try:
         begun = await anext(frames)  # it listens now: no piece of the answer can be missed
-        await executor.send(row.id, asked.text, attachments=attachments, client_id=asked.client_id)
+        said = await executor.send(
+            row.id, asked.text, attachments=attachments, client_id=asked.client_id
+        )
     except BaseException:
         await frames.aclose()
         raise
-    return _until_done(begun, frames)
+    if not executor.runs(row.id):  # it was said before, and that round is over
+        await frames.aclose()
+        return executor.until_done(row.id, place)
+    return _until_done(begun, frames, said.seq)
 
 
-async def _until_done(begun: list[Frame], frames: Frames) -> AsyncGenerator[list[Frame]]:
+async def _until_done(begun: list[Frame], frames: Frames, said: int) -> AsyncGenerator[list[Frame]]:
+    """Up to the end of the round that heard the message numbered `said`; a round that ended
+    before that, by a Stop say, is not the one."""
+    heard = False
     async with aclosing(frames):
         yield begun
         async for batch in frames:
-            ends = [n for n, item in enumerate(batch) if item.type in ("done", "session_deleted")]
-            if ends:
-                yield batch[: ends[0] + 1]
-                return
+            for n, item in enumerate(batch):
+                heard = heard or (item.seq or 0) >= said
+                if item.type == "session_deleted" or (heard and item.type == "done"):
+                    yield batch[: n + 1]
+                    return
             yield batch
 
 

@@ -61,8 +61,6 @@ class House:
     files: Path
     """Where pictures are stored."""
     pages: Pages = field(default_factory=Pages)
-    begun: dict[str, str] = field(default_factory=dict[str, str])
-    """Sessions made lately, by the `client_id` of their first message."""
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the servers of models have been looked for after the start."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)

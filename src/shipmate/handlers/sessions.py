@@ -1,5 +1,6 @@
 """The list of sessions, and one session: its row, its blocks, its stream."""
 
+import contextlib
 import re
 from typing import Annotated, Literal
 
@@ -7,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from shipmate.database.store import SessionFilter
+from shipmate.errors import NotFoundError
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.fresh import check_agent, check_model
 from shipmate.handlers.house import House
@@ -195,12 +197,14 @@ async def session_events(call: Call[After]) -> Answer:
 @endpoint("GET", "/api/agent/events", scope="read", query=Several, answer=AnyEvent, stream=True)
 async def events(call: Call[Several]) -> Answer:
     """Follow several sessions on one stream, for a browser with several tabs. Each event names
-    its session; one that is gone is left out."""
+    its session; of one that is gone it says `session_deleted`."""
     house = call.house
     places: dict[str, int] = {}
     for session, after in _places(call.given.sessions):
-        rows = await house.executor.store.session(session)
-        places[session] = place_in(house.epoch, rows, "", after)
+        places[session] = 0
+        with contextlib.suppress(NotFoundError):  # the stream tells that it is gone
+            row = await house.executor.store.session(session)
+            places[session] = place_in(house.epoch, row, "", after)
     frames = house.executor.follow(places, rows=call.given.rows)
     return EventStream(house.epoch, frames, house.ended)
 

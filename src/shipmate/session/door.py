@@ -1,15 +1,16 @@
 """The one door: a block is kept, then shown; what is known of a session comes from here."""
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from collections import Counter, OrderedDict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from shipmate.agent.context import LoadImage, no_image
 from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Store, Written
 from shipmate.protocol import AnyBlock, AnyEvent, Message, SessionChanged, SessionRow
+from shipmate.session.background import Turns
 from shipmate.session.hub import Frame, Hub, frame
 from shipmate.session.speech import Speech
 
@@ -24,10 +25,14 @@ class Door:
         self.hub = hub
         self.speeches: dict[str, Speech] = {}
         """Who speaks in which session."""
+        self._turns = Turns()
+        self._loads = Turns()
+        self._loading: dict[str, bool] = {}
+        """Sessions that are being read; true when one was written to meanwhile."""
         self._transcripts: OrderedDict[str, Transcript] = OrderedDict()
         self._rows: dict[str, SessionRow] = {}
-        self._held: set[str] = set()
-        """Sessions whose round runs: their state is not forgotten."""
+        self._held = Counter[str]()
+        """Sessions that are at work: their state is not forgotten."""
         self._writing: dict[asyncio.Task[Written], str] = {}
         """What is being recorded, and of which session."""
 
@@ -78,11 +83,13 @@ class Door:
         written = await writing
         if written.row.id in self._transcripts:
             self._rows[written.row.id] = written.row
+        elif written.row.id in self._loading:
+            self._loading[written.row.id] = True
         transcript = self._transcripts.get(written.row.id)
         speech = self.speeches.get(written.row.id)
         for saved in written.saved:
             block = saved.block
-            if transcript:
+            if transcript and block.seq > transcript.seq:
                 transcript.add(block)
             if isinstance(block, Message) and speech:
                 speech.kept()
@@ -110,20 +117,45 @@ class Door:
         if found := self._transcripts.get(session):
             self._transcripts.move_to_end(session)
             return found
-        self._rows[session] = await self.store.session(session)
-        blocks = await self.store.history(session)
-        made = self._transcripts.setdefault(session, Transcript(blocks, self._image))
+        async with self._loads.of(session):
+            if found := self._transcripts.get(session):
+                return found
+            try:
+                return await self._load(session)
+            finally:
+                del self._loading[session]
+
+    async def _load(self, session: str) -> Transcript:
+        """Read anew until nothing was written meanwhile."""
+        while True:
+            self._loading[session] = False
+            row = await self.store.session(session)
+            blocks = await self.store.history(session)
+            if not self._loading[session]:
+                break
+        self._rows[session] = row
+        made = self._transcripts[session] = Transcript(blocks, self._image)
         self._forget_oldest(but=session)
         return made
 
     @contextmanager
     def held(self, session: str) -> Generator[None]:
         """While a round runs on it, a session's state stays at hand, however many there are."""
-        self._held.add(session)
+        self._held[session] += 1
         try:
             yield
         finally:
-            self._held.discard(session)
+            self._held[session] -= 1
+            if not self._held[session]:
+                del self._held[session]
+
+    @asynccontextmanager
+    async def turn(self, session: str) -> AsyncGenerator[None]:
+        """One after the other: each command on a session, and the end of its round. So what a
+        command found is still so when it is kept."""
+        async with self._turns.of(session):
+            with self.held(session):
+                yield
 
     def _forget_oldest(self, but: str) -> None:
         for session in [s for s in self._transcripts if s not in self._held and s != but]:

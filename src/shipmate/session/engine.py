@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
+from shipmate.session.background import Background
+
 Run: TypeAlias = Callable[[str, Callable[[], bool]], Awaitable[None]]
 
 
@@ -14,7 +16,7 @@ class Engine:
     called since, so that the same pass can go on.
     """
 
-    def __init__(self, tasks: asyncio.TaskGroup, run: Run) -> None:
+    def __init__(self, tasks: Background, run: Run) -> None:
         self._tasks = tasks
         self._run = run
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -28,8 +30,9 @@ class Engine:
         if session in self._running:
             self._again.add(session)
         else:
-            task = self._tasks.create_task(self._drive(session), name=f"round {session}")
+            task = self._tasks.start(self._drive(session), f"the round of session {session}")
             self._running[session] = task
+            task.add_done_callback(lambda _: self._over(session, task))
 
     async def stop(self, session: str, why: str) -> bool:
         """End the session's round and wait until it is over; false when none ran."""
@@ -52,8 +55,13 @@ class Engine:
             while self._asked_again(session):
                 await self._run(session, lambda: self._asked_again(session))
         finally:
-            del self._running[session]
+            self._running.pop(session, None)
             self._again.discard(session)
+
+    def _over(self, session: str, task: asyncio.Task[None]) -> None:
+        """A task that is cancelled before its first step never reaches its `finally`."""
+        if self._running.get(session) is task:
+            del self._running[session]
 
     def _asked_again(self, session: str) -> bool:
         asked = session in self._again

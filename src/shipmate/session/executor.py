@@ -28,6 +28,7 @@ from shipmate.protocol import (
     new_id,
 )
 from shipmate.session import following
+from shipmate.session.background import Background
 from shipmate.session.door import Door
 from shipmate.session.engine import Engine
 from shipmate.session.hub import Frame, Hub
@@ -43,6 +44,7 @@ from shipmate.session.titles import ask_title, provisional
 
 log = logging.getLogger(__name__)
 
+NOTHING_WAITS = {"pending_approval": "", "pending_question": "", "error": ""}
 CHANGEABLE = frozenset({"title", "archived", "bypass_approval", "provider", "agent"})
 
 
@@ -78,10 +80,13 @@ class Executor:
         self.store = store
         self._discard = discard
         self.door = Door(store, Hub(), image)
-        self._tasks = tasks
-        self._titles: set[asyncio.Task[None]] = set()
-        self._rounds = Rounds(self.door, assemble, self._finished)
-        self._engine = Engine(tasks, self._rounds.run)
+        self._tasks = Background(tasks)
+        self._rounds = Rounds(self.door, assemble, self._tasks, self.runs, self._finished)
+        self._engine = Engine(self._tasks, self._rounds.run)
+
+    def runs(self, session: str) -> bool:
+        """Whether a round of the session runs."""
+        return session in self._engine.sessions
 
     # --- following ----------------------------------------------------------------------
 
@@ -98,10 +103,15 @@ class Executor:
     # --- talking ------------------------------------------------------------------------
 
     async def create(
-        self, *, agent: str, provider: str, project: str, bypass: bool = False
+        self, *, agent: str, provider: str, project: str, bypass: bool = False, client_id: str = ""
     ) -> SessionRow:
+        """A new session; with a `client_id` that one session, however often it is asked for."""
         row = SessionRow(
-            id=new_id(), agent=agent, provider=provider, project=project, bypass_approval=bypass
+            id=new_id(client_id),
+            agent=agent,
+            provider=provider,
+            project=project,
+            bypass_approval=bypass,
         )
         row = await self.store.create_session(row)
         self.door.tell_row(row)
@@ -119,23 +129,24 @@ class Executor:
         waited for the user is closed as not run. The same `client_id` is said once."""
         if not text.strip() and not attachments:
             raise ShipmateError("The message is empty: write something, or attach something.")
-        transcript = await self.door.transcript(session)
-        if client_id and (said := transcript.users.get(client_id)):
-            return said
-        user = User(text=text, client_id=client_id)
-        if self.door.row(session).status == "running":
-            await self.door.record(session, *attachments, user)
-        else:
-            closed = close_open(transcript, "moved_on", "Not run: the user moved on.")
-            await self.door.record(
-                session, *closed, *attachments, user, row=self._begun(session, text)
-            )
-        self._engine.advance(session)
-        return user
+        async with self.door.turn(session):
+            transcript = await self.door.transcript(session)
+            if client_id and (said := transcript.users.get(client_id)):
+                return said
+            closed: list[AnyBlock] = []
+            fields = None
+            if not self.runs(session):
+                closed = close_open(transcript, "moved_on", "Not run: the user moved on.")
+                fields = self._begun(session, text)
+            user = User(text=text, client_id=client_id)
+            written = await self.door.record(session, *closed, *attachments, user, row=fields)
+            self._engine.advance(session)
+        said = written.saved[-1].block
+        assert isinstance(said, User)  # noqa: S101 - the last one above
+        return said
 
     def _begun(self, session: str, text: str) -> dict[str, Any]:
-        fields: dict[str, Any] = {"status": "running", "error": ""}
-        fields |= {"pending_approval": "", "pending_question": ""}
+        fields: dict[str, Any] = {**NOTHING_WAITS, "status": "running"}
         if not self.door.row(session).title:
             fields["title"] = provisional(text)
         return fields
@@ -172,41 +183,45 @@ class Executor:
         return answered
 
     async def _settle(self, session: str, block: str, kind: type[Pending], revise: Any) -> AnyBlock:
-        transcript = await self.door.transcript(session)
-        block = block or _only_one(transcript, kind)
-        row = {**waiting_fields(transcript, but=block), "status": "running"}
-        written = await self.door.change(session, block, revise, row)
-        self._engine.advance(session)
+        async with self.door.turn(session):
+            transcript = await self.door.transcript(session)
+            block = block or _only_one(transcript, kind)
+            row = {**waiting_fields(transcript, but=block), "status": "running"}
+            written = await self.door.change(session, block, revise, row)
+            self._engine.advance(session)
         return written.saved[0].block
 
     # --- control ------------------------------------------------------------------------
 
     async def stop(self, session: str) -> None:
         """End what runs and close what waits. Harmless where nothing does."""
-        await self._engine.stop(session, STOP)
-        transcript = await self.door.transcript(session)
-        closed = close_open(transcript, "stop", "Not run: stopped by the user.")
-        if closed or self.door.row(session).status != "idle":
-            fields = {"status": "idle", "pending_approval": "", "pending_question": "", "error": ""}
-            stopped = Done(session=session, finished=False, reason="stopped")
-            await self.door.record(session, *closed, row=fields, then=stopped)
+        async with self.door.turn(session):
+            await self._engine.stop(session, STOP)
+            transcript = await self.door.transcript(session)
+            closed = close_open(transcript, "stop", "Not run: stopped by the user.")
+            if closed or self.door.row(session).status != "idle":
+                fields = {**NOTHING_WAITS, "status": "idle"}
+                stopped = Done(session=session, finished=False, reason="stopped")
+                await self.door.record(session, *closed, row=fields, then=stopped)
 
     async def resume(self, session: str) -> None:
         """Go on with a round that was interrupted, or that failed."""
-        row = await self.store.session(session)
-        if row.status not in ("interrupted", "error"):
-            raise ConflictError("There is nothing to resume: the round was not cut off.")
-        await self.door.record(session, row={"status": "running", "error": ""})
-        self._engine.advance(session)
+        async with self.door.turn(session):
+            row = await self.store.session(session)
+            if row.status not in ("interrupted", "error"):
+                raise ConflictError("There is nothing to resume: the round was not cut off.")
+            await self.door.record(session, row={"status": "running", "error": ""})
+            self._engine.advance(session)
 
     async def dismiss(self, session: str) -> None:
         """Leave a round that was interrupted as it is; what was open is closed."""
-        row = await self.store.session(session)
-        if row.status not in ("interrupted", "error"):
-            raise ConflictError("There is nothing to dismiss: the round was not cut off.")
-        transcript = await self.door.transcript(session)
-        closed = close_open(transcript, "moved_on", "Not run: the round was interrupted.")
-        await self.door.record(session, *closed, row={"status": "idle", "error": ""})
+        async with self.door.turn(session):
+            row = await self.store.session(session)
+            if row.status not in ("interrupted", "error"):
+                raise ConflictError("There is nothing to dismiss: the round was not cut off.")
+            transcript = await self.door.transcript(session)
+            closed = close_open(transcript, "moved_on", "Not run: the round was interrupted.")
+            await self.door.record(session, *closed, row={**NOTHING_WAITS, "status": "idle"})
 
     async def update(self, session: str, **fields: Any) -> SessionRow:
         """Change the row: title, archived, bypass_approval, provider, agent."""
@@ -219,11 +234,12 @@ class Executor:
 
     async def delete(self, session: str) -> None:
         """Stop it if it runs, then remove all of it."""
-        await self._engine.stop(session, STOP)
-        await self.store.delete_session(session)
-        await self._discard(session)
-        self.door.forget(session)
-        self.door.tell(SessionDeleted(session=session))
+        async with self.door.turn(session):
+            await self._engine.stop(session, STOP)
+            await self.store.delete_session(session)
+            await self._discard(session)
+            self.door.forget(session)
+            self.door.tell(SessionDeleted(session=session))
 
     # --- start and end ------------------------------------------------------------------
 
@@ -247,11 +263,7 @@ class Executor:
         await self._engine.rest(grace)
         running = self._engine.sessions
         await asyncio.gather(*(self._engine.stop(session, SHUTDOWN) for session in running))
-        left = end - asyncio.get_running_loop().time()
-        if self._titles and left > 0:
-            await asyncio.wait(self._titles, timeout=left)
-        for title in self._titles:
-            title.cancel()
+        await self._tasks.end(end - asyncio.get_running_loop().time())
 
     # --- after a round ------------------------------------------------------------------
 
@@ -261,9 +273,8 @@ class Executor:
         task = next(iter(transcript.users.values())).text
         if row.title == provisional(task):
             answer = transcript.last_message.text
-            title = self._tasks.create_task(self._title(row, agent, task, answer))
-            self._titles.add(title)
-            title.add_done_callback(self._titles.discard)
+            title = self._title(row, agent, task, answer)
+            self._tasks.start(title, f"the title of session {row.id}")
 
     async def _title(self, row: SessionRow, agent: Agent, task: str, answer: str) -> None:
         title, used = await ask_title(agent, task, answer)
@@ -285,6 +296,8 @@ def _undecided(kept: AnyBlock, kind: type[Pending]) -> Any:
 def _only_one(transcript: Transcript, kind: type[Pending]) -> str:
     waiting = [block.id for block in transcript.pending() if isinstance(block, kind)]
     if not waiting:
+        if decided := transcript.last_decided(kind):
+            raise DecidedError(decided)
         raise ConflictError("Nothing waits for a decision in this session.")
     if len(waiting) > 1:
         raise ConflictError(f"Several wait: name one by its id ({', '.join(waiting)}).")

@@ -1,12 +1,13 @@
 """Following sessions: what was kept, what is being said, and then everything as it happens."""
 
+import contextlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Kept
 from shipmate.errors import NotFoundError
-from shipmate.protocol import Done, SessionChanged, SessionRow
+from shipmate.protocol import Done, SessionChanged, SessionDeleted, SessionRow
 from shipmate.session.door import Door
 from shipmate.session.hub import ROWS, Frame, Watcher, frame, joined
 
@@ -22,14 +23,18 @@ async def follow(
 
     First all blocks changed since, the text so far of a message that is being streamed, and
     the session's row; then what happens. A reader that falls too far behind gets the same
-    again from where it was. With `rows`, the changed row of every other session, too.
+    again from where it was, with `done` where no round runs any more. A session that is gone
+    is told as `session_deleted`. With `rows`, the changed row of every other session, too.
     """
     seen = dict(sessions)
     with door.hub.watch([*seen, ROWS] if rows else seen) as watcher:
         while True:
+            behind = watcher.lost
             watcher.found()
             async for batch in _catch_up(door, seen, watcher):
                 yield batch
+            if behind and (dones := await _dones(door, seen)):
+                yield [frame(done) for done in dones]
             while not watcher.lost:
                 if fresh := joined(_unseen(watcher.take(), seen)):
                     yield fresh
@@ -79,13 +84,28 @@ async def _catch_up(
             rows[session] = await door.store.session(session)
         except NotFoundError:
             del seen[session]
+            yield [frame(SessionDeleted(session=session))]
     # From here on without a pause: what came meanwhile, the text so far, and the rows.
     batch = [item for item in _unseen(watcher.take(), seen) if item.type not in PIECES]
+    told = {item.session for item in batch if item.type in ("session", "session_deleted")}
     for session, row in rows.items():
         if (speech := door.speeches.get(session)) and speech.message:
             batch += [frame(event) for event in speech.message.so_far()]
-        batch.append(frame(SessionChanged(session=session, row=row)))
+        if session not in told:  # else what was told is newer than what was read
+            batch.append(frame(SessionChanged(session=session, row=row)))
     yield batch
+
+
+async def _dones(door: Door, sessions: Mapping[str, int]) -> list[Done]:
+    """How the rounds ended of those sessions in which none runs: who fell behind may have
+    missed it."""
+    dones: list[Done] = []
+    for session in sessions:
+        with contextlib.suppress(NotFoundError):  # deleted: that is told
+            row = await door.store.session(session)
+            if row.status != "running":
+                dones.append(done_of(row, await door.transcript(session)))
+    return dones
 
 
 def _unseen(frames: list[Frame], seen: dict[str, int]) -> list[Frame]:

@@ -12,9 +12,10 @@ from shipmate.agent.approvals import Closed, closing
 from shipmate.agent.loop import Round
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
-from shipmate.errors import NotFoundError, ShipmateError
+from shipmate.errors import NotFoundError, ShipmateError, StorageError
 from shipmate.llm.model import ModelError
 from shipmate.protocol import AnyBlock, ApprovalRequest, Done, SessionRow, Status, System
+from shipmate.session.background import Background
 from shipmate.session.door import Door
 from shipmate.session.speech import Speech
 
@@ -25,52 +26,85 @@ Assemble: TypeAlias = Callable[[SessionRow], Awaitable[Agent]]
 
 STOP, SHUTDOWN = "stop", "shutdown"
 """Why a round is ended: by the user; by the server's end (it is interrupted, and can go on)."""
+UNEXPECTED = "The round failed unexpectedly; the server's log has the details."
+AGAIN_SECONDS = 1.0
+"""How long until it is tried again to keep an end that could not be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a round ended: what is told, and what is kept with it."""
+
+    done: Done
+    blocks: tuple[AnyBlock, ...] = ()
+    agent: Agent | None = None
 
 
 @dataclass(slots=True)
 class Rounds:
     door: Door
     assemble: Assemble
+    tasks: Background
+    running: Callable[[str], bool]
+    """Whether a round of the session runs."""
     finished: Callable[[SessionRow, Agent, Transcript], None]
     """Told of each round that came to its final answer."""
 
     async def run(self, session: str, again: Callable[[], bool]) -> None:
-        """Carry the session on until it is finished or waits for the user."""
+        """Carry the session on until it is finished or waits for the user. Never raises, except
+        when it is cancelled: at least the end is shown."""
         try:
             with self.door.held(session):
                 await self._run(session, again)
         except NotFoundError:
             log.info("session %s was deleted while its round ran", session)
-        except ShipmateError as error:  # nothing can be read or kept: at least it is shown
+        except ShipmateError as error:  # nothing can be read or kept
             log.warning("the round of session %s could not be kept: %s", session, error)
-            failed = Done(session=session, finished=False, reason="error", error=str(error))
-            self.door.tell(failed)
+            self._tell_failure(session, str(error))
+        except Exception:
+            log.exception("the round of session %s could not be ended", session)
+            self._tell_failure(session, UNEXPECTED)
         finally:
             self.door.speeches.pop(session, None)
 
+    def _tell_failure(self, session: str, why: str) -> None:
+        self.door.tell(Done(session=session, finished=False, reason="error", error=why))
+
     async def _run(self, session: str, again: Callable[[], bool]) -> None:
         transcript = await self.door.transcript(session)
-        row = await self.door.store.session(session)
+        try:
+            while True:
+                end = await self._played(session, transcript)
+                async with self.door.turn(session):  # no command is half done now
+                    if not again():
+                        row = await self._close(session, transcript, end)
+                        break
+        except asyncio.CancelledError as cut:
+            await self.door.settled(session)
+            if self.door.row(session).status == "running":  # else it had come to its end
+                done = await self._cut(session, transcript, cut)
+                await self._close(session, transcript, End(done))
+            return
+        if end.done.finished and end.agent:
+            self.finished(row, end.agent, transcript)
+
+    async def _played(self, session: str, transcript: Transcript) -> End:
+        """Play the round; each way in which it can fail is an end, too."""
         agent: Agent | None = None
         try:
+            row = await self.door.store.session(session)
             agent = await self.assemble(row)
-            playing = self._round(row, agent, transcript)
-            done = await playing.run()
-            while again() or await self._news(session, transcript):
-                done = await playing.run()
-        except asyncio.CancelledError as cut:
-            done = await self._cut(session, transcript, str(cut.args[0]) if cut.args else SHUTDOWN)
+            return End(await self._round(row, agent, transcript).run(), agent=agent)
         except ModelError as error:  # the loop has recorded it
-            done = Done(finished=False, reason="error", error=str(error))
+            return End(Done(finished=False, reason="error", error=str(error)))
+        except NotFoundError as error:
+            await self.door.store.session(session)  # raises when it is the session
+            return _failed(str(error), error.code)
         except ShipmateError as error:
-            done = await self._failed(session, error)
+            return _failed(str(error), error.code)
         except Exception:
             log.exception("the round of session %s failed", session)
-            text = "The round failed unexpectedly; the server's log has the details."
-            done = await self._failed(session, ShipmateError(text))
-        row = await self._close(session, transcript, done)
-        if done.finished and agent:
-            self.finished(row, agent, transcript)
+            return _failed(UNEXPECTED, ShipmateError.code)
 
     def _round(self, row: SessionRow, agent: Agent, transcript: Transcript) -> Round:
         session = row.id
@@ -91,42 +125,49 @@ class Rounds:
             agent, transcript, record, speech, lambda: self.door.row(session).bypass_approval
         )
 
-    async def _news(self, session: str, transcript: Transcript) -> bool:
-        """A decision or a message was on its way while the round came to its end."""
-        seen = transcript.changes
-        await self.door.settled(session)
-        return transcript.changes != seen
-
-    async def _cut(self, session: str, transcript: Transcript, why: str) -> Done:
-        """What was being recorded is waited for; then what is open is closed, truthfully."""
-        await self.door.settled(session)
-        if why != STOP:
+    async def _cut(self, session: str, transcript: Transcript, cut: BaseException) -> Done:
+        """What was being recorded is kept by now; what is open is closed, truthfully."""
+        if STOP not in cut.args:
             return Done(finished=False, reason="interrupted")
         if blocks := close_open(transcript, "stop", "Not run: stopped by the user."):
             await self.door.record(session, *blocks)
         return Done(finished=False, reason="stopped")
 
-    async def _failed(self, session: str, error: ShipmateError) -> Done:
-        try:
-            block = System(text=str(error), level="error", code=error.code)
-            await self.door.record(session, block)
-        except NotFoundError:
-            raise
-        except ShipmateError as unsaved:  # the disk is full: it is shown, if it cannot be kept
-            log.warning("the failure of session %s could not be kept: %s", session, unsaved)
-        return Done(finished=False, reason="error", error=str(error))
-
-    async def _close(self, session: str, transcript: Transcript, done: Done) -> SessionRow:
+    async def _close(self, session: str, transcript: Transcript, end: End) -> SessionRow:
+        done = structs.replace(end.done, session=session)
         fields = {**waiting_fields(transcript), "status": _status(done), "error": done.error}
-        done = structs.replace(done, session=session)
         try:
-            return (await self.door.record(session, row=fields, then=done)).row
-        except NotFoundError:
-            raise
-        except ShipmateError as unsaved:
+            return (await self.door.record(session, *end.blocks, row=fields, then=done)).row
+        except StorageError as unsaved:  # the disk is full: it is shown, and kept later
             log.warning("the end of session %s could not be kept: %s", session, unsaved)
         self.door.tell(done)
-        return await self.door.store.session(session)
+        self.tasks.start(
+            self._close_later(session, end.blocks, fields), f"keeping the end of {session}"
+        )
+        return self.door.row(session)
+
+    async def _close_later(
+        self, session: str, blocks: tuple[AnyBlock, ...], fields: dict[str, Any]
+    ) -> None:
+        """Try until it is kept, or until the session goes on."""
+        while True:
+            await asyncio.sleep(AGAIN_SECONDS)
+            async with self.door.turn(session):
+                try:
+                    await self.door.transcript(session)
+                    if self.door.row(session).status != "running" or self.running(session):
+                        return
+                    await self.door.record(session, *blocks, row=fields)
+                except NotFoundError:
+                    return
+                except StorageError:
+                    continue
+                return
+
+
+def _failed(why: str, code: str) -> End:
+    block = System(text=why, level="error", code=code)
+    return End(Done(finished=False, reason="error", error=why), (block,))
 
 
 def waiting_fields(transcript: Transcript, but: str = "") -> dict[str, Any]:

@@ -10,7 +10,7 @@ from msgspec import UNSET, structs
 from shipmate.agent.context import LoadImage, no_image
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
-from shipmate.database.store import SessionFilter, Store
+from shipmate.database.store import Store
 from shipmate.errors import ConflictError, NotFoundError, ShipmateError
 from shipmate.protocol import (
     AnyBlock,
@@ -18,11 +18,9 @@ from shipmate.protocol import (
     AskUser,
     Attachment,
     Done,
-    Message,
     Pending,
     SessionDeleted,
     SessionRow,
-    System,
     Todo,
     User,
     new_id,
@@ -32,6 +30,7 @@ from shipmate.session.background import Background
 from shipmate.session.door import Door
 from shipmate.session.engine import Engine
 from shipmate.session.hub import Frame, Hub
+from shipmate.session.recovery import recover
 from shipmate.session.rounds import (
     SHUTDOWN,
     STOP,
@@ -244,17 +243,8 @@ class Executor:
     # --- start and end ------------------------------------------------------------------
 
     async def recover(self) -> None:
-        """At start: what ran is interrupted, with the text it had; what waits goes on waiting."""
-        for live in await self.store.live_texts():
-            partial = Message(id=live.id, text=live.text, reasoning=live.reasoning, partial=True)
-            await self.store.write(
-                live.session, [structs.replace(partial, tokens_source="estimate")]
-            )
-        everything = SessionFilter(archived=None, status="running", limit=1_000_000)
-        notice = "The server stopped while this ran. Resume goes on from here."
-        for row in await self.store.sessions(everything):
-            block = System(text=notice, level="warning", code="interrupted")
-            await self.store.write(row.id, [block], row={"status": "interrupted"})
+        """See `session.recovery.recover`."""
+        await recover(self.store)
 
     async def close(self, grace: float = 0) -> None:
         """After `grace` seconds cut every round that still runs; it can be resumed. Titles that

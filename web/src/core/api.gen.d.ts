@@ -119,7 +119,7 @@ export interface paths {
         /**
          * Follow several sessions on one stream, for a browser with several tabs. Each event names
          * @description Follow several sessions on one stream, for a browser with several tabs. Each event names
-         *     its session; one that is gone is left out.
+         *     its session; of one that is gone it says `session_deleted`.
          */
         get: operations["events"];
         put?: never;

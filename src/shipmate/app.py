@@ -20,6 +20,7 @@ from shipmate.handlers.house import House
 from shipmate.handlers.place import Place
 from shipmate.handlers.stored import stored
 from shipmate.handlers.table import ENDPOINTS
+from shipmate.llm.listing import is_local
 from shipmate.llm.providers import Providers
 from shipmate.session.assembly import Assembly
 from shipmate.session.executor import Executor
@@ -114,7 +115,7 @@ def read_prompt(file: Path) -> str:
 
 async def make_house(parts: Parts, port: int) -> House:
     """What the handlers stand on, for a server that is reached at `port`."""
-    return House(
+    house = House(
         keys=await Keys.open(parts.store),
         place=Place.at(port, parts.config.settings.server.public_url),
         executor=parts.executor,
@@ -125,6 +126,16 @@ async def make_house(parts: Parts, port: int) -> House:
         fetches=Fetches(parts.providers.models_folder),
         files=parts.config.data / FILES,
     )
+    if not _looks_for_servers(parts.config):
+        house.settled.set()
+    return house
+
+
+def _looks_for_servers(config: Config) -> bool:
+    """Whether the first page has to wait for it: at the very first start, and where only a
+    server on this machine knows its models."""
+    providers = config.settings.providers.values()
+    return not config.file.exists() or any(is_local(p) and not p.models for p in providers)
 
 
 def application(house: House) -> Gate:

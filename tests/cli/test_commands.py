@@ -1,6 +1,7 @@
 """The other commands: token, check, model, doctor, help."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,19 @@ import pytest
 
 from shipmate.cli.showing import visible
 from tests.cli.server import served, shipmate
+
+COMMANDS = (
+    ("serve",),
+    ("run",),
+    ("check",),
+    *(("check", word) for word in ("config", "shell", "path", "request")),
+    ("token",),
+    *(("token", word) for word in ("create", "list", "revoke", "link")),
+    ("model",),
+    *(("model", word) for word in ("list", "fetch", "serve")),
+    ("doctor",),
+)
+EVERYWHERE = {"--help", "--data", "--json", "--install-completion", "--show-completion"}
 
 
 def rows(output: bytes) -> list[Any]:
@@ -107,22 +121,7 @@ def test_offline_models_are_listed_and_unknown_ones_refused(tmp_path: Path) -> N
     assert b"nope" in unknown.stderr
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        (),
-        ("serve",),
-        ("run",),
-        ("check",),
-        *(("check", word) for word in ("config", "shell", "path", "request")),
-        ("token",),
-        *(("token", word) for word in ("create", "list", "revoke", "link")),
-        ("model",),
-        *(("model", word) for word in ("list", "fetch", "serve")),
-        ("doctor",),
-    ],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("words", [(), *COMMANDS], ids=" ".join)
 def test_every_command_explains_itself(words: tuple[str, ...]) -> None:
     done = shipmate(*words, "--help")
     assert done.returncode == 0
@@ -146,3 +145,13 @@ def test_nothing_that_steers_a_terminal_or_hides_is_shown_as_it_is(hidden: str) 
     assert hidden[0] not in shown
     assert f"\\u{ord(hidden[0]):04x}" in shown
     assert shown.endswith("b\n\tc")
+
+
+def test_every_command_and_option_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+    for words in COMMANDS:
+        assert re.search(rf"`(shipmate )?({words[0]} )?{words[-1]}\b", page), words
+        text = shipmate(*words, "--help").stdout.decode()
+        options = set(re.findall(r"--[a-z][a-z-]+", text)) - EVERYWHERE
+        missing = [option for option in options if option not in page]
+        assert not missing, (words, missing)

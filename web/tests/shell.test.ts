@@ -175,12 +175,23 @@ describe("a download", () => {
   const step = (fields: object): string =>
     `event: fetch\ndata: ${JSON.stringify({ type: "fetch", name: "qwen", state: "running", done: 0, total: 100, error: "", ...fields })}\n\n`;
   const path = "POST /api/models/fetch";
+  beforeEach(() => localStorage.clear());
 
   test("follows the steps to the end", async () => {
     answering({ [path]: new Response(step({ done: 40 }) + step({ name: "other", done: 99 }) + step({ state: "ready", done: 100 })) });
     const one = new Download("qwen");
     await one.start();
     expect([one.state, one.done, one.total, one.busy]).toEqual(["ready", 100, 100, false]);
+  });
+
+  test("is followed again when the page was loaded anew meanwhile, and only then", async () => {
+    const fetched = answering({ [path]: new Response(step({ state: "cancelled", done: 7 })) });
+    expect(new Download("qwen").state).toBe("idle");
+    localStorage.setItem("shipmate.fetching.qwen", "1");
+    const one = new Download("qwen");
+    await vi.waitFor(() => expect(one.state).toBe("cancelled"));
+    await vi.waitFor(() => expect(localStorage.length).toBe(0));
+    expect(fetched).toHaveBeenCalledTimes(1);
   });
 
   test("that fails says why", async () => {
@@ -195,6 +206,7 @@ describe("a download", () => {
     const one = new Download("qwen");
     await one.start();
     expect([one.state, one.done]).toEqual(["failed", 40]);
+    expect(localStorage.getItem("shipmate.fetching.qwen")).toBe("1"); // the server goes on with it
   });
 });
 

@@ -1,7 +1,7 @@
 /** Fetching an offline model: how far it is, as the server tells it. */
 import { createParser } from "eventsource-parser";
 import type { components } from "../core/api.gen";
-import { call, post } from "../core/api";
+import { ApiError, call, post } from "../core/api";
 
 type Step = components["schemas"]["FetchEvent"];
 export type State = "idle" | Step["state"];
@@ -14,7 +14,13 @@ export class Download {
   /** Why it failed, in words for a person. */
   error = $state("");
 
-  constructor(readonly name: string) {}
+  constructor(readonly name: string) {
+    if (localStorage.getItem(this.key)) void this.start(); // the page was loaded anew meanwhile
+  }
+
+  private get key(): string {
+    return `shipmate.fetching.${this.name}`;
+  }
 
   get busy(): boolean {
     return this.state === "running" || this.state === "checking";
@@ -25,12 +31,14 @@ export class Download {
     if (this.busy) return;
     this.state = "running";
     this.error = "";
+    localStorage.setItem(this.key, "1");
     try {
       const answer = await call("POST", "/api/models/fetch", { name: this.name });
       if (answer.body) await this.follow(answer.body);
       if (this.busy) this.fail(""); // the line was cut; the server goes on by itself
     } catch (error) {
       this.fail((error as Error).message);
+      if (error instanceof ApiError && error.status) this.forget();
     }
   }
 
@@ -48,6 +56,12 @@ export class Download {
     if (step?.type !== "fetch" || step.name !== this.name) return;
     [this.state, this.done, this.total] = [step.state, step.done, step.total];
     this.error = step.error;
+    if (!this.busy) this.forget();
+  }
+
+  /** It has ended, and is not followed by the next page; a line that is cut is no end. */
+  private forget(): void {
+    localStorage.removeItem(this.key);
   }
 
   private async follow(body: ReadableStream<Uint8Array>): Promise<void> {

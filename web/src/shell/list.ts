@@ -19,7 +19,7 @@ const BADGES: { [S in SessionRow["status"]]: Badge | null } = {
   idle: null,
   running: { name: "running", icon: "play" },
   waiting_approval: { name: "approval", icon: "warning" },
-  waiting_answer: { name: "question", icon: "question" },
+  waiting_answer: { name: "question", icon: "ask" },
   interrupted: { name: "interrupted", icon: "pause" },
   error: { name: "error", icon: "alert" },
 };

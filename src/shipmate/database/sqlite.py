@@ -59,7 +59,8 @@ class SqliteStore:
             raise explain(error) from error
 
     async def create_session(self, row: SessionRow) -> SessionRow:
-        return await self._writer.run(lambda db: rows.insert_session(db, row))
+        # Not durable by itself: the first message that follows makes it so with its own.
+        return await self._writer.run(lambda db: rows.insert_session(db, row), durable=False)
 
     async def session(self, session: str) -> SessionRow:
         return await self.read(lambda db: rows.read_session(db, session))
@@ -118,22 +119,18 @@ class SqliteStore:
         return kept[::-1]
 
     def append_text(self, session: str, message: str, text: str, reasoning: str) -> None:
-        def append(db: sqlite3.Connection) -> None:
-            db.execute(
-                "INSERT INTO live_text SELECT id, :message, (SELECT count(*) FROM live_text "
-                "WHERE session = :session AND message = :message), :text, :reasoning "
-                "FROM sessions WHERE id = :session",
-                {"session": session, "message": message, "text": text, "reasoning": reasoning},
-            )
-
-        self._writer.post(append)
+        statement = (
+            "INSERT INTO live_text (session, message, text, reasoning) "
+            "SELECT id, ?, ?, ? FROM sessions WHERE id = ?"
+        )
+        self._writer.post(lambda db: db.execute(statement, (message, text, reasoning, session)))
 
     def drop_text(self, session: str, message: str) -> None:
         statement = "DELETE FROM live_text WHERE session = ? AND message = ?"
         self._writer.post(lambda db: db.execute(statement, (session, message)))
 
     async def live_texts(self) -> list[LiveText]:
-        query = "SELECT session, message, text, reasoning FROM live_text ORDER BY session, message, part"  # noqa: E501
+        query = "SELECT session, message, text, reasoning FROM live_text ORDER BY part"
         parts = await self.read(lambda db: db.execute(query).fetchall())
         texts: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
         for session, message, text, reasoning in parts:

@@ -54,7 +54,7 @@ class RequestEncoder:
             self._head,
             b',"stream_options":{"include_usage":true}' if usage else b"",
             b',"messages":[',
-            b",".join(self._messages(messages)),
+            self._messages(messages),
             b"]",
             self._encoded_tools(tools),
             self._extra,
@@ -62,7 +62,7 @@ class RequestEncoder:
         ]
         return b"".join(parts)
 
-    def _messages(self, messages: Sequence[ChatMessage]) -> list[bytes]:
+    def _messages(self, messages: Sequence[ChatMessage]) -> bytearray:
         first, rest = messages[0], list(messages[1:])
         sent = self._sent.get(first)
         if sent is None or rest[: len(sent.messages)] != sent.messages:
@@ -73,7 +73,7 @@ class RequestEncoder:
             self._add(sent, message)
         if broken := sent.rules.broken():
             raise _broken(broken)
-        return sent.parts
+        return sent.joined
 
     def _add(self, sent: "_Sent", message: ChatMessage) -> None:
         sent.called = sent.called or bool(message.calls)
@@ -83,7 +83,9 @@ class RequestEncoder:
         found = message.encoded.get(key)
         if found is None:
             found = message.encoded[key] = _sendable(wire)
-        sent.parts.append(found)
+        if sent.joined:
+            sent.joined += b","
+        sent.joined += found
 
     def _wire(self, message: ChatMessage, called: bool) -> dict[str, Any]:
         content: Any = message.text
@@ -126,7 +128,8 @@ class _Sent:
     rules: MessageRules
     messages: list[ChatMessage] = field(default_factory=list[ChatMessage])
     """All but the first."""
-    parts: list[bytes] = field(default_factory=list[bytes])
+    joined: bytearray = field(default_factory=bytearray)
+    """All of them as JSON, parted by commas; only ever appended to."""
     called: bool = False
     """The model has called tools: from here on its reasoning goes back."""
 

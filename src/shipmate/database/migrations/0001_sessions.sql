@@ -36,13 +36,13 @@ CREATE UNIQUE INDEX blocks_by_pos ON blocks (session, pos);
 CREATE UNIQUE INDEX blocks_by_seq ON blocks (session, seq);
 
 CREATE TABLE live_text (
+    part INTEGER PRIMARY KEY,
     session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     message TEXT NOT NULL,
-    part INTEGER NOT NULL,
     text TEXT NOT NULL,
     reasoning TEXT NOT NULL
 );
-CREATE INDEX live_text_by_message ON live_text (session, message, part);
+CREATE INDEX live_text_by_message ON live_text (session, message);
 
 CREATE TABLE api_tokens (
     id TEXT PRIMARY KEY,

@@ -19,7 +19,7 @@ def test_a_write_shows_its_whole_diff_and_is_done_when_approved(desk: Desk) -> N
     expect(card.get_by_role("heading")).to_contain_text("⚠️ Approval Request")
     expect(card).to_contain_text("new.txt")
     expect(card.get_by_role("group", name="Changes of new.txt")).to_contain_text("U+202E")
-    expect(desk.page).to_have_title(re.compile(r"^\(!\) "))
+    expect(desk.page).to_have_title(re.compile(r"^\(1\) "))
     assert not (desk.project / "new.txt").exists()
     card.get_by_role("button", name="Approve").click()
     desk.done()

@@ -29,8 +29,6 @@ export const ICONS = {
   ask: "M8 1.8a6.2 6.2 0 100 12.4A6.2 6.2 0 008 1.8zM6.2 6.4a1.8 1.8 0 112.7 1.5c-.6.4-.9.7-.9 1.3M8 11.3v.1",
   key: "M10.4 2.6a3 3 0 11-1.9 5.3L3 13.4M4.6 11.8l1.6 1.6M10.9 5.1v.1",
   device: "M2.5 3h11v7.5h-11zM5.5 13.2h5M8 10.5v2.7",
-  download: "M8 2.2v7.6M4.6 6.6L8 10l3.4-3.4M2.6 13.2h10.8",
-  moon: "M13.2 9.6A5.6 5.6 0 016.4 2.8a5.6 5.6 0 106.8 6.8z",
 } as const;
 
 export type IconName = keyof typeof ICONS;

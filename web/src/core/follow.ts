@@ -74,6 +74,7 @@ export class Follower {
         cache: "no-store",
       });
       if (!answer.body) return;
+      if (this.attempt) this.options.onLink("open"); // the first event may be the keep-alive's, late
       for await (const batch of frames(answer.body)) {
         if (!this.running) return;
         if (this.attempt || batch.length) this.options.onLink("open");

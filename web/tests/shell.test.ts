@@ -85,7 +85,7 @@ describe("loading of sessions", () => {
   const list = "GET /api/agent/sessions?archived=all&";
 
   test("a short list is read at once", async () => {
-    const fetched = answering({ [`${list}limit=60`]: { sessions: [row()], cursor: "" } });
+    const fetched = answering({ [`${list}limit=40`]: { sessions: [row()], cursor: "" } });
     await sessions.load();
     expect(ids(sessions.rows)).toBe("a");
     expect(sessions.more).toBe(false);
@@ -94,11 +94,11 @@ describe("loading of sessions", () => {
 
   test("of a long one, those that wait are read too, and the next page on demand", async () => {
     answering({
-      [`${list}limit=60`]: { sessions: [row({ id: "a", updated_at: 9 })], cursor: "9-a" },
+      [`${list}limit=40`]: { sessions: [row({ id: "a", updated_at: 9 })], cursor: "9-a" },
       [`${list}status=running`]: { sessions: [] },
       [`${list}status=waiting_approval`]: { sessions: [row({ id: "c", updated_at: 1, status: "waiting_approval" })] },
       [`${list}status=waiting_answer`]: { sessions: [] },
-      [`${list}limit=60&cursor=9-a`]: { sessions: [row({ id: "b", updated_at: 5 }), row({ id: "c", updated_at: 1 })], cursor: "" },
+      [`${list}limit=40&cursor=9-a`]: { sessions: [row({ id: "b", updated_at: 5 }), row({ id: "c", updated_at: 1 })], cursor: "" },
     });
     await sessions.load();
     expect([ids(sessions.rows), sessions.more]).toEqual(["ac", true]);
@@ -115,7 +115,7 @@ describe("loading of sessions", () => {
 
   test("a list that cannot be read says why and keeps what it had", async () => {
     sessions.put(row({ id: "z" }));
-    answering({ [`${list}limit=60`]: new Response('{"code":"x","detail":"The disk is full."}', { status: 500 }) });
+    answering({ [`${list}limit=40`]: new Response('{"code":"x","detail":"The disk is full."}', { status: 500 }) });
     await sessions.load();
     expect(sessions.error).toBe("The disk is full.");
     expect(sessions.get("z")).toBeDefined();

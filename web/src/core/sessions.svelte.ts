@@ -31,7 +31,7 @@ export interface Info {
   projects?: Project[];
 }
 
-const FIRST_PAGE = 60;
+const FIRST_PAGE = 40;
 const LARGEST_PAGE = 500;
 
 interface Page {

@@ -6,6 +6,8 @@ A field that holds its default is left out, so `result` is absent while a block 
 """
 
 import hashlib
+import json
+import re
 import secrets
 from typing import Any, Literal, TypeAlias
 
@@ -407,6 +409,22 @@ AnyEvent: TypeAlias = (
     | KeepAlive
 )
 
-encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder().encode
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """`text` without lone surrogates, which neither UTF-8 nor a database can carry."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def encode(value: Any) -> bytes:
+    """JSON in UTF-8; a lone surrogate, as providers and names of files may hold one, is U+FFFD."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return clean(json.dumps(msgspec.to_builtins(value), ensure_ascii=False)).encode()
+
+
 decode_block = msgspec.json.Decoder(AnyBlock).decode
 """Reads one kept block; unknown fields are ignored, so that newer data stays readable."""

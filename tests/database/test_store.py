@@ -16,6 +16,7 @@ from shipmate.protocol import (
     ContextUsage,
     Message,
     SessionRow,
+    System,
     Todo,
     TodoItem,
     User,
@@ -206,3 +207,14 @@ async def test_a_full_disk_is_told_and_the_next_write_works(store: SqliteStore) 
     await store.execute(lambda db: db.execute("PRAGMA max_page_count=1000000"))
     await store.write(session, [User(text="fits")])
     assert [b.seq for b in await store.history(session)] == [1]
+
+
+async def test_what_utf8_cannot_carry_is_kept_as_a_replacement_character(
+    store: SqliteStore,
+) -> None:
+    session = (await store.create_session(fresh())).id
+    text = "a lone \ud800 surrogate"
+    await store.write(session, [System(text=text)], row={"error": text})
+    [kept] = await store.history(session)
+    assert isinstance(kept, System)
+    assert kept.text == (await store.session(session)).error == "a lone \ufffd surrogate"

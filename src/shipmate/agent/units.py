@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from shipmate.llm.model import CallPart, ChatMessage, Image
-from shipmate.protocol import AskUser, Message, ToolCall, ToolResult
+from shipmate.protocol import AskUser, Message, ToolCall, ToolResult, clean
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _encode = msgspec.json.Encoder().encode
 
 UNKNOWN = (
@@ -21,11 +20,6 @@ MOVED_ON = "Not run: the user moved on and wrote a new message instead."
 CUT_OFF = "Not run: the work was cut off before this call."
 NO_ANSWER = "Not answered: the user wrote a message instead, or stopped."
 NO_OUTPUT = "(no output)"
-
-
-def clean(text: str) -> str:
-    """`text` without lone surrogates, which no JSON in UTF-8 can carry."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 @dataclass(slots=True, eq=False)

@@ -14,6 +14,7 @@ from shipmate.protocol import (
     ContextUsage,
     Message,
     SessionRow,
+    clean,
     decode_block,
     encode,
 )
@@ -114,7 +115,7 @@ def update_session(
                 "context_source = ?": value.source,
             }
         elif name in _PLAIN:
-            fields[f"{name} = ?"] = value
+            fields[f"{name} = ?"] = clean(value) if isinstance(value, str) else value
         else:
             raise ValueError(f"a session row has no field {name!r}")
     statement = f"UPDATE sessions SET {', '.join(fields)} WHERE id = ? RETURNING {_COLUMNS}"  # noqa: S608 - fixed names

@@ -141,3 +141,10 @@ async def test_a_wrong_list_of_places_is_refused(house: Whole, query: str) -> No
     answer = await house.call("GET", f"/api/agent/events?{query}")
     assert answer.status == 422
     assert "sessions" in answer.json["detail"]
+
+
+@pytest.mark.parametrize("before", ["9223372036854775808", "99999999999999999999", "-1", "x"])
+async def test_a_place_that_cannot_be_is_refused(house: Whole, before: str) -> None:
+    path = f"/api/agent/sessions/{await make(house)}"
+    assert (await house.call("GET", f"{path}?before={before}")).status == 422
+    assert (await house.call("GET", f"{path}?before=9007199254740992")).status == 200

@@ -36,7 +36,7 @@ class SessionList(msgspec.Struct, frozen=True):
 
 
 class Window(Input, frozen=True, kw_only=True):
-    before: Annotated[int, Meta(ge=0, lt=2**63)] = 0
+    before: Annotated[int, Meta(ge=0, le=2**53)] = 0
     """Only blocks whose `pos` is lower; 0: from the end."""
     limit: Annotated[int, Meta(ge=1, le=1000)] = 100
 

@@ -30,8 +30,9 @@ from shipmate.handlers.house import House
 log = logging.getLogger(__name__)
 
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}
-GRACE_S = 10.0
-"""How long what runs may take to end after the first signal."""
+GRACE_S = 7.0
+"""How long what runs may take to end after the first signal; with what follows the server has
+ended after ten seconds (FM014)."""
 SETTLE_AFTER_S = 2.0
 """When heavy imports begin if nobody has asked for anything yet."""
 LAST_ANSWERS_S = 1

@@ -19,6 +19,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from shipmate.tools.collected import Collected
 
@@ -77,8 +78,8 @@ class _Output(asyncio.Protocol):
         self.transport: asyncio.ReadTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.ReadTransport)  # noqa: S101 - a pipe that is read
-        self.transport = transport
+        # It is a pipe that is read; uvloop's transports are no subclasses of asyncio's.
+        self.transport = cast("asyncio.ReadTransport", transport)
 
     def data_received(self, data: bytes) -> None:
         self.into.add(data)

@@ -29,6 +29,7 @@ base_url = "{url}"
 [[providers.fake.models]]
 id = "m"
 context_length = 16000
+vision = true
 
 [projects.demo]
 name = "Demo"

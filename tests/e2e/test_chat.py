@@ -146,3 +146,15 @@ def test_the_view_follows_the_end_until_the_reader_scrolls_away(desk: Desk) -> N
     jump.click()
     expect(desk.page.get_by_text("line 199", exact=True)).to_be_in_viewport()
     expect(jump).to_have_count(0)
+
+
+def test_a_picture_that_was_looked_at_is_shown(desk: Desk) -> None:
+    picture = desk.page.screenshot(clip={"x": 0, "y": 0, "width": 60, "height": 40})
+    (desk.project / "view.png").write_bytes(picture)
+    desk.provider.queue(call_reply(("view_image", {"path": "view.png"})), text_reply("I see."))
+    desk.say("Look at it")
+    desk.done()
+    desk.page.get_by_role("button", name=re.compile("view_image")).click()
+    image = desk.page.get_by_role("img", name="view.png")
+    expect(image).to_be_visible()
+    assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 60

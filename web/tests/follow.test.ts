@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { backoff, DEAD_AFTER, Follower, type Link } from "../src/core/follow";
+import { ASLEEP_AFTER, backoff, DEAD_AFTER, Follower, POLL, type Link } from "../src/core/follow";
 import { FrameReader, parseId, type Frame } from "../src/core/sse";
 
 interface Line {
   path: string;
   say: (text: string) => void;
   cut: () => void;
+  gone: () => boolean;
 }
 
 /** A server of event streams: each fetch is a line that the test speaks on. */
@@ -26,6 +27,7 @@ function switchboard(): { lines: Line[]; status: number[] } {
     board.lines.push({
       path: request.url,
       say: (text) => control.enqueue(new TextEncoder().encode(text)),
+      gone: () => request.signal.aborted,
       cut: () => control.error(new TypeError("network")),
     });
     return Promise.resolve(new Response(body));
@@ -40,11 +42,13 @@ describe("following a stream", () => {
   let got: Frame[];
   let links: Link[];
   let refused: number[];
+  let polls = 0;
   const follow = (): Follower =>
     new Follower({
       path: () => `/api/agent/events?sessions=s:${got.length}`,
       onFrames: (frames) => got.push(...frames),
       onLink: (link) => links.push(link),
+      onPoll: () => (polls += 1),
       onRefused: (error) => refused.push(error.status),
     });
 
@@ -109,6 +113,33 @@ describe("following a stream", () => {
     const after = board.status.length;
     await vi.advanceTimersByTimeAsync(60_000);
     expect(board.status.length).toBe(after);
+  });
+
+  test("a hidden tab gives its line back, asks now and then, and is there at once when shown", async () => {
+    const board = switchboard();
+    const hide = (hidden: boolean): void => {
+      vi.spyOn(document, "hidden", "get").mockReturnValue(hidden);
+      document.dispatchEvent(new Event("visibilitychange"));
+    };
+    const follower = follow();
+    await vi.advanceTimersByTimeAsync(0);
+    hide(true);
+    await vi.advanceTimersByTimeAsync(ASLEEP_AFTER - 1);
+    hide(false);
+    await vi.advanceTimersByTimeAsync(ASLEEP_AFTER);
+    expect(board.lines[0]!.gone()).toBe(false);
+    hide(true);
+    await vi.advanceTimersByTimeAsync(ASLEEP_AFTER);
+    expect(board.lines[0]!.gone()).toBe(true);
+    expect(links.at(-1)).toBe("asleep");
+    polls = 0;
+    await vi.advanceTimersByTimeAsync(2 * POLL);
+    expect([polls, board.lines.length]).toEqual([2, 1]);
+    hide(false);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(board.lines).toHaveLength(2);
+    follower.close();
+    vi.restoreAllMocks();
   });
 
   test("waits grow from 0.25 s to 10 s", () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SessionRow } from "../src/core/protocol";
-import { server, sessions, type Info } from "../src/core/sessions.svelte";
+import { server, sessions, type Info, type ModelInfo, type ProviderInfo } from "../src/core/sessions.svelte";
 import { settings } from "../src/core/settings.svelte";
 import { Download } from "../src/shell/download.svelte";
 import { spoken } from "../src/shell/line";
@@ -123,13 +123,22 @@ describe("loading of sessions", () => {
 });
 
 describe("set-up of models", () => {
-  const info = (offline: boolean, openai = false): Info => ({
-    providers: [
-      ...(openai ? [{ id: "openai", models: [{ id: "gpt" }] }] : []),
-      { id: "offline", available: offline, models: [{ id: "qwen", available: offline }] },
-      { id: "scripted", models: [{ id: "demo" }] },
-    ],
+  const model = (id: string, fields: Partial<ModelInfo> = {}): ModelInfo => ({
+    id, name: id, available: true, reason: "", context_length: 0, context_source: "table",
+    vision: false, thinking: false, price: {}, download_size: 0, ...fields,
   });
+  const one = (id: string, name: string, available = true, reason = ""): ProviderInfo => ({
+    id, name: id, available, models: [model(name, { available, reason })],
+  });
+  const told = (...providers: ProviderInfo[]): Info => ({
+    version: "1", agents: [], projects: [], default_model: "", providers,
+  });
+  const info = (offline: boolean, openai = false): Info =>
+    told(
+      ...(openai ? [one("openai", "gpt")] : []),
+      one("offline", "qwen", offline),
+      one("scripted", "demo"),
+    );
 
   test("is shown until a model can be used or the demo was chosen", () => {
     expect(needsSetup(info(false), "")).toBe(true);
@@ -144,9 +153,8 @@ describe("set-up of models", () => {
   });
 
   test("a provider that fails is told with its reason; the offline model and the demo never are", () => {
-    const down = { id: "ollama", name: "Ollama", available: false, models: [{ id: "q", reason: "No answer." }] };
-    const all = { providers: [down, ...info(false, true).providers!] };
-    expect(failing(all)).toEqual([{ id: "ollama", name: "Ollama", why: "No answer." }]);
+    const all = told(one("ollama", "q", false, "No answer."), ...info(false, true).providers);
+    expect(failing(all)).toEqual([{ id: "ollama", name: "ollama", why: "No answer." }]);
   });
 
   test.each([[0, "0 B"], [999, "999 B"], [12_345, "12 kB"], [639_700_000, "640 MB"], [999_900_000, "1 GB"], [1_092_845_809, "1.1 GB"]])(
@@ -163,11 +171,11 @@ describe("set-up of models", () => {
   });
 
   test("the name of a model is told without its size", () => {
-    expect(plainName({ id: "q", name: "Qwen Q4 (1092 MB to download)" })).toBe("Qwen Q4");
+    expect(plainName(model("q", { name: "Qwen Q4 (1092 MB to download)" }))).toBe("Qwen Q4");
   });
 
   test("of a server that lists nothing, nothing is usable", () => {
-    expect(usable({})).toEqual([]);
+    expect(usable(told())).toEqual([]);
   });
 });
 

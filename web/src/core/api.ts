@@ -40,7 +40,7 @@ export async function got<T>(answer: Promise<{ data?: T }>): Promise<T> {
 
 /** An answer that is read piece by piece. */
 export function call(
-  method: Method,
+  method: "GET" | "POST",
   path: string,
   body?: unknown,
   init: RequestInit = {},
@@ -59,18 +59,3 @@ async function failure(answer: Response): Promise<ApiError> {
     return new ApiError(answer.status, "error", `HTTP ${answer.status}`);
   }
 }
-
-type Method = "GET" | "POST" | "PATCH" | "DELETE";
-
-async function json<T>(method: Method, path: string, body?: unknown): Promise<T> {
-  const text = await (await call(method, path, body)).text();
-  return (text ? JSON.parse(text) : null) as T;
-}
-
-export const get = <T>(path: string): Promise<T> => json<T>("GET", path);
-export const post = <T>(path: string, body: unknown = {}): Promise<T> => json<T>("POST", path, body);
-export const patch = <T>(path: string, body: unknown): Promise<T> => json<T>("PATCH", path, body);
-export const remove = <T>(path: string): Promise<T> => json<T>("DELETE", path);
-
-/** `/api/agent/sessions/<id>` with the id escaped. */
-export const sessionPath = (id: string): string => `/api/agent/sessions/${encodeURIComponent(id)}`;

@@ -9,11 +9,12 @@ export function followRows(onLink: (link: Link) => void = () => undefined): Foll
     onFrames: (batch) => batch.forEach(({ event }) => sessions.heard(event)),
     onLink: (link) => {
       onLink(link);
-      if (link === "lost") lost = true;
+      if (link === "lost" || link === "asleep") lost = true;
       if (link !== "open" || !lost) return;
       lost = false;
       void sessions.load();
     },
+    onPoll: () => void sessions.load(),
     onRefused: () => undefined, // a 401 has opened the sign-in view
   });
 }

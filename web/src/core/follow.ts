@@ -2,19 +2,28 @@
 import { ApiError, call } from "./api";
 import { frames, type Frame } from "./sse";
 
-export type Link = "connecting" | "open" | "lost" | "closed";
+/** `asleep`: the tab is hidden and has given its line back. */
+export type Link = "connecting" | "open" | "lost" | "asleep" | "closed";
 
 export interface Follow {
   /** Read anew before each try, like `last`. */
   path: () => string;
   onFrames: (frames: Frame[]) => void;
   onLink: (link: Link) => void;
+  /** Asked now and then while asleep. */
+  onPoll: () => void;
   /** The server refused for good: 401, 403, 404, 410. */
   onRefused: (error: ApiError) => void;
 }
 
 /** Nothing, not even a `keep_alive`, for so long means the line is dead (the server's is 15 s). */
 export const DEAD_AFTER = 40_000;
+/**
+ * A tab that is hidden for so long ends its stream and asks every `POLL` instead: over HTTP/1.1 a
+ * browser holds six lines to a server, for all its tabs together.
+ */
+export const ASLEEP_AFTER = 10_000;
+export const POLL = 30_000;
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 10_000;
 
@@ -29,8 +38,11 @@ export class Follower {
   private abort = new AbortController();
   private wake: () => void = () => undefined;
   private running = true;
+  private asleep = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly options: Follow) {
+    document.addEventListener("visibilitychange", this.seen);
     void this.run();
   }
 
@@ -41,14 +53,37 @@ export class Follower {
   }
 
   close(): void {
+    document.removeEventListener("visibilitychange", this.seen);
+    clearTimeout(this.timer);
     this.running = false;
     this.abort.abort();
     this.wake();
     this.options.onLink("closed");
   }
 
+  /** The tab was hidden or shown. */
+  private readonly seen = (): void => {
+    clearTimeout(this.timer);
+    if (document.hidden) this.timer = setTimeout(() => this.sleep(), ASLEEP_AFTER);
+    else if (this.asleep) {
+      this.asleep = false;
+      this.nudge();
+    }
+  };
+
+  private sleep(): void {
+    this.asleep = true;
+    this.options.onLink("asleep");
+    this.abort.abort();
+  }
+
   private async run(): Promise<void> {
     while (this.running) {
+      if (this.asleep) {
+        await this.pause(POLL);
+        if (this.asleep && this.running) this.options.onPoll();
+        continue;
+      }
       this.options.onLink(this.attempt ? "lost" : "connecting");
       try {
         await this.read();
@@ -60,6 +95,7 @@ export class Follower {
         }
       }
       if (!this.running) return;
+      if (this.asleep) continue;
       this.options.onLink("lost");
       await this.pause(backoff(this.attempt++));
     }

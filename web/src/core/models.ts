@@ -15,22 +15,22 @@ export interface Group {
 /** Groups whose model or provider contains every word of `search`. */
 export function groups(info: Info, search = ""): Group[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  return (info.providers ?? [])
+  return info.providers
     .map((provider) => ({ provider, models: models(provider).filter((m) => matches(m, provider, words)) }))
     .filter((group) => group.models.length > 0);
 }
 
 function models(provider: ProviderInfo): Choosable[] {
-  return (provider.models ?? []).map((model) => ({
+  return provider.models.map((model) => ({
     ...model,
     value: `${provider.id}/${model.id}`,
-    usable: provider.available !== false && model.available !== false,
-    why: model.reason ?? provider.reason ?? "",
+    usable: model.available,
+    why: model.reason,
   }));
 }
 
 function matches(model: Choosable, provider: ProviderInfo, words: string[]): boolean {
-  const text = `${model.value} ${model.name ?? ""} ${provider.name ?? ""}`.toLowerCase();
+  const text = `${model.value} ${model.name} ${provider.name}`.toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
@@ -38,5 +38,6 @@ function matches(model: Choosable, provider: ProviderInfo, words: string[]): boo
 export function startModel(info: Info, remembered: string): string {
   const all = groups(info).flatMap((group) => group.models);
   const usable = all.filter((model) => model.usable);
-  return (usable.find((model) => model.value === remembered) ?? usable[0])?.value ?? "";
+  const named = (value: string) => usable.find((model) => model.value === value);
+  return (named(remembered) ?? named(info.default_model) ?? usable[0])?.value ?? "";
 }

@@ -103,6 +103,7 @@ export class OpenSession {
       path: () => `/api/agent/events?rows=true&sessions=${this.id}:${this.transcript.seq}`,
       onFrames: (batch) => this.take(batch),
       onLink: (link) => this.linked(link),
+      onPoll: () => void sessions.load(),
       onRefused: (error) => {
         this.follower = null; // after a new sign-in, `load` follows again
         this.failed(error);
@@ -112,7 +113,7 @@ export class OpenSession {
 
   /** A line that comes back missed what is not kept, the state of the session among it. */
   private linked(link: Link): void {
-    if (link === "lost") this.wasLost = true;
+    if (link === "lost" || link === "asleep") this.wasLost = true;
     if (link === "open" && this.wasLost) {
       this.wasLost = false;
       void this.load();

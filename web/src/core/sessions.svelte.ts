@@ -1,44 +1,29 @@
 /** The list of sessions and what the server offers; the sidebar and the composer read these. */
-import { get, patch, post, remove, sessionPath } from "./api";
+import { api, got } from "./api";
+import type { components } from "./api.gen";
 import type { Event, SessionRow } from "./protocol";
 
-export interface ModelInfo {
-  /** Model id within its provider. */
-  id: string;
-  name?: string;
-  context_length?: number;
-  /** Bytes to fetch before it can be used. */
-  download_size?: number;
-  vision?: boolean;
-  thinking?: boolean;
-  available?: boolean;
-  /** Why it cannot be chosen now. */
-  reason?: string;
-}
-export interface ProviderInfo {
-  id: string;
-  name?: string;
-  available?: boolean;
-  reason?: string;
-  models?: ModelInfo[];
-}
-export interface AgentInfo { id: string; description?: string }
-export interface Project { id: string; name: string; path: string; missing?: boolean }
-export interface Info {
-  version?: string;
-  agents?: AgentInfo[];
-  providers?: ProviderInfo[];
-  projects?: Project[];
-}
+type Wire = components["schemas"];
+export type ModelInfo = Wire["ModelView"];
+export type ProviderInfo = Wire["ProviderModels"];
+export type Project = Wire["Project"];
+export type Info = Wire["Info"];
+export type Change = Wire["Change"];
+
+const NOTHING: Info = { version: "", agents: [], providers: [], projects: [], default_model: "" };
 
 const FIRST_PAGE = 40;
 const LARGEST_PAGE = 500;
 
 interface Page {
   sessions: SessionRow[];
-  cursor?: string;
+  cursor: string;
 }
-const page = (query: string): Promise<Page> => get<Page>(`/api/agent/sessions?archived=all&${query}`);
+type Query = { limit?: number; cursor?: string; status?: SessionRow["status"] };
+const page = (query: Query): Promise<Page> =>
+  got(
+    api.GET("/api/agent/sessions", { params: { query: { archived: "all", ...query } } }),
+  ) as Promise<Page>;
 /** Those that a person must see whatever their age. */
 const BUSY = ["running", "waiting_approval", "waiting_answer"] as const;
 
@@ -53,10 +38,10 @@ class Sessions {
 
   async load(): Promise<void> {
     try {
-      const first = await page(`limit=${FIRST_PAGE}`);
-      const busy = first.cursor ? await Promise.all(BUSY.map((s) => page(`status=${s}`))) : [];
+      const first = await page({ limit: FIRST_PAGE });
+      const busy = first.cursor ? await Promise.all(BUSY.map((status) => page({ status }))) : [];
       this.rows = merged([first, ...busy].flatMap((one) => one.sessions));
-      this.cursor = first.cursor ?? "";
+      this.cursor = first.cursor;
       this.error = "";
     } catch (error) {
       this.error = (error as Error).message;
@@ -68,9 +53,9 @@ class Sessions {
   async older(all = false): Promise<void> {
     while (this.cursor) {
       const limit = all ? LARGEST_PAGE : FIRST_PAGE;
-      const next = await page(`limit=${limit}&cursor=${encodeURIComponent(this.cursor)}`);
+      const next = await page({ limit, cursor: this.cursor });
       this.rows = merged([...this.rows, ...next.sessions]);
-      this.cursor = next.cursor ?? "";
+      this.cursor = next.cursor;
       if (!all) return;
     }
   }
@@ -96,12 +81,13 @@ class Sessions {
     return this.rows.find((r) => r.id === id);
   }
 
-  async change(id: string, change: Partial<SessionRow>): Promise<void> {
-    this.put(await patch<SessionRow>(sessionPath(id), change));
+  async change(id: string, body: Change): Promise<void> {
+    const params = { path: { id } };
+    this.put((await got(api.PATCH("/api/agent/sessions/{id}", { params, body }))) as SessionRow);
   }
 
   async delete(id: string): Promise<void> {
-    await remove(sessionPath(id));
+    await got(api.DELETE("/api/agent/sessions/{id}", { params: { path: { id } } }));
     this.drop(id);
   }
 }
@@ -117,7 +103,7 @@ function merged(rows: readonly SessionRow[]): SessionRow[] {
 }
 
 class Server {
-  info = $state.raw<Info>({});
+  info = $state.raw<Info>(NOTHING);
   loaded = $state(false);
   error = $state("");
   /** The server is of another version than the one this page came from. */
@@ -125,8 +111,8 @@ class Server {
 
   async load(): Promise<void> {
     try {
-      const info = await get<Info>("/api/agent/info");
-      this.stale ||= this.info.version !== undefined && info.version !== this.info.version;
+      const info = await got(api.GET("/api/agent/info"));
+      this.stale ||= this.info.version !== "" && info.version !== this.info.version;
       this.info = info;
       this.error = "";
     } catch (error) {
@@ -136,13 +122,13 @@ class Server {
   }
 
   async addProject(path: string): Promise<Project> {
-    const project = await post<Project>("/api/projects", { path });
+    const project = await got(api.POST("/api/projects", { body: { path } }));
     await this.load();
     return project;
   }
 
-  async removeProject(id: string): Promise<void> {
-    await remove(`/api/projects/${encodeURIComponent(id)}`);
+  async removeProject(project: string): Promise<void> {
+    await got(api.DELETE("/api/projects/{project}", { params: { path: { project } } }));
     await this.load();
   }
 }

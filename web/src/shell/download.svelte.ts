@@ -1,7 +1,7 @@
 /** Fetching an offline model: how far it is, as the server tells it. */
 import { createParser } from "eventsource-parser";
 import type { components } from "../core/api.gen";
-import { ApiError, call, post } from "../core/api";
+import { ApiError, api, call, got } from "../core/api";
 
 type Step = components["schemas"]["FetchEvent"];
 export type State = "idle" | Step["state"];
@@ -44,7 +44,7 @@ export class Download {
 
   async cancel(): Promise<void> {
     try {
-      await post("/api/models/cancel", { name: this.name });
+      await got(api.POST("/api/models/cancel", { body: { name: this.name } }));
     } catch (error) {
       this.error = (error as Error).message;
     }

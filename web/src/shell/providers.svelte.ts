@@ -1,6 +1,6 @@
 /** The providers that are set up, those found on this machine, and setting one up. */
 import type { components } from "../core/api.gen";
-import { get, post, remove } from "../core/api";
+import { api, got } from "../core/api";
 import { choice, server } from "../core/sessions.svelte";
 import { usable } from "./setup";
 
@@ -10,9 +10,8 @@ export type Found = Schemas["FoundView"];
 export type Kind = Schemas["TypeView"];
 export type Tested = Schemas["Tested"];
 /** What is posted: the provider, and a pasted `key` or the variable `env`. */
-export type Setup = Pick<Schemas["Setup"], "id" | "type"> & Partial<Schemas["Setup"]>;
+export type Setup = Schemas["Setup"];
 
-const PATH = "/api/providers";
 const listed = (id: string): boolean => !!server.info.providers?.some((one) => one.id === id);
 
 class Providers {
@@ -26,7 +25,7 @@ class Providers {
   /** Looking for servers on this machine takes the server up to a second. */
   async load(): Promise<void> {
     try {
-      const all = await get<Schemas["ProviderList"]>(PATH);
+      const all = await got(api.GET("/api/providers"));
       [this.configured, this.found, this.kinds] = [all.configured, all.found, all.types];
       this.error = "";
       if (this.configured.some((one) => !listed(one.id))) await server.load();
@@ -38,17 +37,17 @@ class Providers {
 
   /** Asks the providers' servers anew which models they have. */
   async retry(): Promise<void> {
-    await get("/api/models?refresh=true");
+    await got(api.GET("/api/models", { params: { query: { refresh: true } } }));
     await server.load();
   }
 
   test(setup: Setup): Promise<Tested> {
-    return post<Tested>(`${PATH}/test`, setup);
+    return got(api.POST("/api/providers/test", { body: setup }));
   }
 
   /** Sets it up; new chats then start with its first model, whose name is returned. */
   async add(setup: Setup): Promise<string> {
-    const made = await post<Configured>(PATH, setup);
+    const made = await got(api.POST("/api/providers", { body: setup }));
     await Promise.all([this.load(), server.load()]);
     const first = usable(server.info).find((model) => model.startsWith(`${made.id}/`)) ?? "";
     if (first) choice.set({ provider: first });
@@ -56,7 +55,7 @@ class Providers {
   }
 
   async remove(id: string): Promise<void> {
-    await remove(`${PATH}/${encodeURIComponent(id)}`);
+    await got(api.DELETE("/api/providers/{id}", { params: { path: { id } } }));
     await Promise.all([this.load(), server.load()]);
   }
 }

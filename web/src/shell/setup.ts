@@ -15,28 +15,28 @@ export function needsSetup(info: Info, chosen: string): boolean {
 
 /** `provider/model` of all that can be used now, as the server orders them. */
 export function usable(info: Info): string[] {
-  return (info.providers ?? []).flatMap((provider) =>
-    (provider.models ?? [])
-      .filter((model) => provider.available !== false && model.available !== false)
+  return info.providers.flatMap((provider) =>
+    provider.models
+      .filter((model) => model.available)
       .map((model) => `${provider.id}/${model.id}`),
   );
 }
 
 /** Providers that are set up, of which no model can be used now, and why. */
 export function failing(info: Info): { id: string; name: string; why: string }[] {
-  return (info.providers ?? [])
-    .filter(({ id, available }) => id !== OFFLINE && id !== SCRIPTED && available === false)
-    .map(({ id, name = id, models = [] }) => ({ id, name, why: models[0]?.reason ?? "" }));
+  return info.providers
+    .filter(({ id, available }) => id !== OFFLINE && id !== SCRIPTED && !available)
+    .map(({ id, name, models }) => ({ id, name, why: models[0]?.reason ?? "" }));
 }
 
 /** The offline models, fetched or not. */
 export const offline = (info: Info): ModelInfo[] =>
-  info.providers?.find((provider) => provider.id === OFFLINE)?.models ?? [];
+  info.providers.find((provider) => provider.id === OFFLINE)?.models ?? [];
 export const offlineModel = (id: string): string => `${OFFLINE}/${id}`;
 
 /** The name without what it says about its size: "Qwen (1092 MB to download)" → "Qwen". */
 export const plainName = (model: ModelInfo): string =>
-  (model.name ?? model.id).replace(/\s*\([^()]*\)$/, "");
+  model.name.replace(/\s*\([^()]*\)$/, "");
 
 /** Bytes as people read them, in thousands: "1.1 GB", "640 MB", "12 kB". */
 export function bytes(count: number, lang = "en"): string {

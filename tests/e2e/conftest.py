@@ -67,7 +67,7 @@ class Desk:
         """Send as the first message of a new chat, or as the next of the one that is open."""
         self.write(text)
         self.page.keyboard.press("Control+Enter")
-        expect(self.page.locator(".bubble").last).to_contain_text(text.partition("\n")[0])
+        expect(self.page.get_by_role("textbox", name="Message")).to_have_value("")
 
     def row(self) -> dict[str, Any]:
         """The newest session's row, from the API."""

@@ -3,7 +3,7 @@
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -61,7 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def cutter() -> Iterator[Cutter]:
+def cutter() -> Generator[Cutter]:
     server = Cutter()
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()

@@ -15,8 +15,15 @@ def rows(desk: Desk) -> Locator:
     return desk.page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
 
 
-def talk(desk: Desk, words: str) -> None:
+def begin(desk: Desk) -> None:
+    """A new chat that can be sent: where and with which model is known."""
     desk.open()
+    expect(desk.page.get_by_role("radio", name="Demo")).to_be_checked()
+    expect(desk.page.get_by_role("button", name="Model: fake/m")).to_be_visible()
+
+
+def talk(desk: Desk, words: str) -> None:
+    begin(desk)
     desk.provider.queue(text_reply("Well."), text_reply(words))  # the second is its title
     desk.say(words)
     desk.done()
@@ -30,7 +37,7 @@ def menu(desk: Desk, title: str) -> None:
 
 def test_a_row_tells_what_a_session_waits_for_and_how_full_it_is(desk: Desk) -> None:
     talk(desk, "Quiet one")
-    desk.open()
+    begin(desk)
     desk.provider.queue(WRITE)
     desk.say("Write a file")
     row = rows(desk).filter(has_text="Write a file")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -115,7 +116,7 @@ def test_a_setting_makes_enter_send_and_composing_never_does(desk: Desk) -> None
     page.get_by_role("link", name="New chat").click()
     message = page.get_by_role("textbox", name="Message")
     message.focus()
-    browser = page.context.new_cdp_session(page)
+    browser: Any = page.context.new_cdp_session(page)
     half = {"text": "nihao", "selectionStart": 5, "selectionEnd": 5}
     browser.send("Input.imeSetComposition", half)
     enter = {"type": "rawKeyDown", "key": "Process", "code": "Enter", "windowsVirtualKeyCode": 229}

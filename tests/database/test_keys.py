@@ -93,3 +93,10 @@ async def test_a_lent_token_ends_with_the_process_and_is_not_listed(writer: Sqli
     assert "admin" in found.scopes
     assert keys.tokens() == []
     assert await (await Keys.open(writer)).bearer(secret) is None
+
+
+async def test_a_disk_on_which_nothing_can_be_kept_locks_nobody_out(writer: SqliteStore) -> None:
+    keys = await Keys.open(writer)
+    _, secret = await keys.create_token("ci", ["read"])
+    await writer.execute(lambda db: db.execute("PRAGMA query_only=ON").fetchall())
+    assert await keys.bearer(secret) is not None

@@ -17,7 +17,15 @@ from shipmate.protocol import AnyBlock, Pending, ToolCall, ToolResult
 from shipmate.safety.verdict import Level, Verdict
 from shipmate.tools.arguments import parse_arguments, parse_raw
 from shipmate.tools.output import border
-from shipmate.tools.tool import NeedsAnswer, Tool, ToolContext, ToolError, ToolOutput, ToolStopped
+from shipmate.tools.tool import (
+    SHUTDOWN,
+    NeedsAnswer,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolOutput,
+    ToolStopped,
+)
 
 log = logging.getLogger(__name__)
 
@@ -92,8 +100,9 @@ class Calls:
         """On disk before the act: a call cut off while it runs is never run twice."""
         try:
             await self.record(structs.replace(call, started=True))
-        except asyncio.CancelledError:
-            stopped = ToolResult(call=call.id, text="Not run: stopped by the user.", is_error=True)
+        except asyncio.CancelledError as cut:
+            why = "the server ended" if SHUTDOWN in cut.args else "stopped by the user"
+            stopped = ToolResult(call=call.id, text=f"Not run: {why}.", is_error=True)
             await asyncio.shield(self.record(stopped))
             raise
 

@@ -4,6 +4,7 @@ One process holds the data directory, so what is in memory is the truth and a ch
 query; every change is on disk before it is answered.
 """
 
+import contextlib
 import hashlib
 import secrets
 import sqlite3
@@ -12,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from shipmate.errors import NotFoundError, ShipmateError
+from shipmate.errors import NotFoundError, ShipmateError, StorageError
 from shipmate.protocol import new_id
 
 T = TypeVar("T")
@@ -158,13 +159,14 @@ class Keys:
         now = _now()
         if now - row.used_at > USED_EVERY_MS:
             self._tokens[key] = replace(row, used_at=now)
-            await self._writer.execute(
-                lambda db: (
-                    db.execute(
-                        "UPDATE api_tokens SET used_at = ? WHERE id = ?", (now, row.id)
-                    ).rowcount
+            with contextlib.suppress(StorageError):  # a full disk must not lock anyone out
+                await self._writer.execute(
+                    lambda db: (
+                        db.execute(
+                            "UPDATE api_tokens SET used_at = ? WHERE id = ?", (now, row.id)
+                        ).rowcount
+                    )
                 )
-            )
         return row
 
 

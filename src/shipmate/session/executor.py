@@ -32,7 +32,6 @@ from shipmate.session.engine import Engine
 from shipmate.session.hub import Frame, Hub
 from shipmate.session.recovery import recover
 from shipmate.session.rounds import (
-    SHUTDOWN,
     STOP,
     Assemble,
     Rounds,
@@ -40,6 +39,7 @@ from shipmate.session.rounds import (
     waiting_fields,
 )
 from shipmate.session.titles import ask_title, provisional
+from shipmate.tools.tool import SHUTDOWN
 
 log = logging.getLogger(__name__)
 

@@ -24,8 +24,9 @@ log = logging.getLogger(__name__)
 Assemble: TypeAlias = Callable[[SessionRow], Awaitable[Agent]]
 """Profile, project and configuration put together for one session."""
 
-STOP, SHUTDOWN = "stop", "shutdown"
-"""Why a round is ended: by the user; by the server's end (it is interrupted, and can go on)."""
+STOP = "stop"
+"""Why a round is ended by the user. By the server's end (`SHUTDOWN`) it is only interrupted, and
+can go on."""
 UNEXPECTED = "The round failed unexpectedly; the server's log has the details."
 AGAIN_SECONDS = 1.0
 """How long until it is tried again to keep an end that could not be kept."""

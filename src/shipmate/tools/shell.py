@@ -11,7 +11,15 @@ from shipmate.safety.verdict import ALLOW, Level, Verdict
 from shipmate.tools.collected import Collected
 from shipmate.tools.output import SPILL, spill_file
 from shipmate.tools.processes import Command, owner, start
-from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, ToolStopped, Workspace, tool
+from shipmate.tools.tool import (
+    SHUTDOWN,
+    ToolContext,
+    ToolError,
+    ToolOutput,
+    ToolStopped,
+    Workspace,
+    tool,
+)
 
 MAX_COMMAND = 1_000_000
 """Characters; a longer text belongs into a file."""
@@ -170,10 +178,11 @@ async def _foreground(ctx: ToolContext, command: Command, limit: float) -> ToolO
     except TimeoutError:
         await command.end()
         return _result(ctx, command, f"ended after {limit:g} s, the time limit", "time_limit")
-    except asyncio.CancelledError:
+    except asyncio.CancelledError as cut:
         await command.end()
-        output = _result(ctx, command, "stopped by the user", "user")
-        raise ToolStopped(output) from None
+        if SHUTDOWN in cut.args:
+            raise ToolStopped(_result(ctx, command, "ended, as the server ended")) from None
+        raise ToolStopped(_result(ctx, command, "stopped by the user", "user")) from None
     return _result(ctx, command, _told(command))
 
 

@@ -44,6 +44,10 @@ class ToolOutput:
     truncated: bool = False
 
 
+SHUTDOWN = "shutdown"
+"""The message of a cancellation when the server ends; any other one is the user's Stop."""
+
+
 class ToolStopped(asyncio.CancelledError):
     """Raised by a tool in place of the cancellation that ended it, with what it had so far."""
 

@@ -5,6 +5,7 @@ A message says what is wrong, where, and what to do about it.
 
 import difflib
 from collections.abc import Iterable
+from typing import ClassVar
 
 
 class ShipmateError(Exception):
@@ -37,6 +38,8 @@ class StorageError(ShipmateError):
 
     status = 503
     code = "storage"
+    headers: ClassVar = {"Retry-After": "5"}
+    """Of the HTTP answer: it can pass by itself."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

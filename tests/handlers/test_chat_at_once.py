@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from shipmate.errors import StorageError
+from shipmate.handlers.errors import problem
 from shipmate.llm.model import Reply
 from shipmate.llm.scripted import say
 from shipmate.protocol import User
@@ -62,3 +64,8 @@ async def test_a_stop_ends_the_stream_of_what_it_stopped_and_not_of_the_next_mes
         assert stop.status == 204
         assert b'"reason":"stopped"' in (await one).body
         assert two.body.rstrip().endswith(b'"finished":true}')
+
+
+def test_what_cannot_be_kept_now_says_when_to_try_again() -> None:
+    answer = problem(StorageError("The database is locked."))
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")

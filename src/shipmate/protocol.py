@@ -428,3 +428,19 @@ def encode(value: Any) -> bytes:
 
 decode_block = msgspec.json.Decoder(AnyBlock).decode
 """Reads one kept block; unknown fields are ignored, so that newer data stays readable."""
+
+
+def decode_kept(json: bytes) -> AnyBlock | None:
+    """Reads a block that any version kept: a field that is null counts as left out. None for
+    what this version does not know; it still goes on the wire as it is, and is shown raw."""
+    try:
+        return decode_block(json)
+    except msgspec.ValidationError:
+        fields: Any = msgspec.json.decode(json)
+    except msgspec.DecodeError:
+        return None
+    try:
+        given = {name: value for name, value in fields.items() if value is not None}
+        return msgspec.convert(given, AnyBlock)
+    except (msgspec.ValidationError, AttributeError):
+        return None

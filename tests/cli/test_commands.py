@@ -20,6 +20,8 @@ COMMANDS = (
     ("model",),
     *(("model", word) for word in ("list", "fetch", "serve")),
     ("doctor",),
+    ("backup",),
+    ("restore",),
 )
 EVERYWHERE = {"--help", "--data", "--json", "--install-completion", "--show-completion"}
 

@@ -106,11 +106,44 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option
 
 
 @app.command()
-def doctor(data: Data = None, json: Json = False) -> int:
+def doctor(
+    data: Data = None,
+    json: Json = False,
+    integrity: Annotated[
+        bool, typer.Option("--integrity", help="Look at every row of the database, too.")
+    ] = False,
+) -> int:
     """Say what is there, what is missing, and how to get it."""
     from shipmate.cli.doctor import doctor
 
-    return doctor(data, json)
+    return doctor(data, json, integrity=integrity)
+
+
+@app.command()
+def backup(
+    to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A new file; else in backups/.")
+    ] = None,
+    data: Data = None,
+) -> int:
+    """Copy the database, also while a server uses it, and check the copy."""
+    from shipmate.cli.keeping import backup
+
+    return backup(to, data)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path | None, typer.Argument(help="A backup.", show_default=False)] = None,
+    salvage: Annotated[
+        bool, typer.Option("--salvage", help="Save what can be read of a damaged database.")
+    ] = False,
+    data: Data = None,
+) -> int:
+    """Put a backup in the place of the database, which is kept. No server may run."""
+    from shipmate.cli.keeping import restore
+
+    return restore(file, data, salvage=salvage)
 
 
 @check.command("config")

@@ -14,9 +14,11 @@ import msgspec
 import typer
 
 from shipmate import __version__
+from shipmate.app import DATABASE
 from shipmate.cli import server_file
 from shipmate.config import Config
-from shipmate.config.directory import data_directory
+from shipmate.config.directory import ON_A_NETWORK, data_directory, network_file_system
+from shipmate.database.backups import backups, how_to_mend
 from shipmate.database.integrity import damage
 from shipmate.errors import ShipmateError
 from shipmate.handlers.files import STATIC
@@ -33,9 +35,10 @@ class Finding(msgspec.Struct, frozen=True):
     detail: str
 
 
-def doctor(data: Path | None, json: bool) -> int:
-    """Exit status 1 when something is wrong that stops the work."""
-    findings = list(_findings(data))
+def doctor(data: Path | None, json: bool, *, integrity: bool = False) -> int:
+    """Exit status 1 when something is wrong that stops the work. `integrity`: every row of the
+    database is looked at."""
+    findings = list(_findings(data, integrity))
     for one in findings:
         if json:
             typer.echo(msgspec.json.encode(one))
@@ -44,7 +47,7 @@ def doctor(data: Path | None, json: bool) -> int:
     return 1 if any(one.state == "bad" for one in findings) else 0
 
 
-def _findings(data: Path | None) -> Iterator[Finding]:
+def _findings(data: Path | None, integrity: bool) -> Iterator[Finding]:
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield Finding("shipmate", "ok", f"{__version__} on {system}")
     try:
@@ -52,8 +55,11 @@ def _findings(data: Path | None) -> Iterator[Finding]:
     except ShipmateError as error:
         yield Finding("data directory", "bad", str(error))
         return
-    yield Finding("data directory", "ok", str(folder))
-    for check in (_configuration, _database, _server, _offline):
+    away = network_file_system(folder)
+    detail = f"{folder}: {away}; {ON_A_NETWORK}" if away else str(folder)
+    yield Finding("data directory", "note" if away else "ok", detail)
+    yield from _database(folder / DATABASE, integrity)
+    for check in (_configuration, _server, _offline):
         yield from check(folder)
     for look in (_ripgrep, _git, _page, _shell):
         yield look()
@@ -80,13 +86,20 @@ def _configuration(folder: Path) -> Iterator[Finding]:
             yield Finding(f"provider {found.id}", "note", detail)
 
 
-def _database(folder: Path) -> Iterator[Finding]:
-    file = folder / "sessions.db"
+def _database(file: Path, integrity: bool) -> Iterator[Finding]:
     if not file.exists():
         yield Finding("database", "ok", "not there yet; it is made at the first start")
         return
-    wrong = damage(file)
-    yield Finding("database", "bad" if wrong else "ok", f"{file}: {wrong or 'whole'}")
+    if wrong := damage(file, full=integrity):
+        yield Finding("database", "bad", f"{file} is damaged: {wrong}. {how_to_mend(file)}")
+    else:
+        looked = "every row is whole" if integrity else "whole; to look at every row: --integrity"
+        yield Finding("database", "ok", f"{file}: {looked}")
+    made = backups(file)
+    if made:
+        yield Finding("backup", "ok", f"{made[0].age} old, of {len(made)}: {made[0].file}")
+    else:
+        yield Finding("backup", "note", "none yet; a server makes one a day: shipmate backup")
 
 
 def _server(folder: Path) -> Iterator[Finding]:

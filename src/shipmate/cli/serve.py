@@ -22,7 +22,13 @@ from shipmate.app import Parts, application, make_house, opened, settle
 from shipmate.cli import server_file
 from shipmate.cli.server_file import Running
 from shipmate.config import Config
-from shipmate.config.directory import data_directory, held
+from shipmate.config.directory import (
+    ON_A_NETWORK,
+    data_directory,
+    held,
+    network_file_system,
+)
+from shipmate.database.daily import keep_daily
 from shipmate.errors import ConfigError, ConflictError, ShipmateError
 from shipmate.handlers.gate import Gate
 from shipmate.handlers.house import House
@@ -65,6 +71,8 @@ def serve(options: Options) -> int:
         level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
     )
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    if away := network_file_system(data):
+        log.warning("the data directory %s lies on %s: %s", data, away, ON_A_NETWORK)
     with held(data):
         config = Config.load(data)
         listening = listen(
@@ -131,12 +139,13 @@ async def _serve(config: Config, listening: socket.socket, options: Options) -> 
             _on_signal(number, signals)
         ending = asyncio.ensure_future(_end_when_asked(signals, parts, house, server))
         settling = asyncio.ensure_future(_settle(parts, house, gate))
+        backing_up = asyncio.ensure_future(keep_daily(parts.store.path))
         try:
             await server.answer(listening, lambda: _tell(config, house, local, options))
         finally:
-            ending.cancel()
-            settling.cancel()
-            await asyncio.wait([ending, settling])
+            for task in (ending, settling, backing_up):
+                task.cancel()
+            await asyncio.wait([ending, settling, backing_up])
             await house.fetches.close()
             server_file.remove(config.data)
 

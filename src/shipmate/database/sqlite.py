@@ -1,18 +1,26 @@
 """The store on SQLite: one file, one writer thread, readers beside it."""
 
 import asyncio
+import contextlib
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
 from shipmate.database import rows
-from shipmate.database.migrations import migrate
+from shipmate.database.backups import back_up, how_to_mend
+from shipmate.database.integrity import DamagedError, check_quickly
+from shipmate.database.migrations import is_older, migrate
 from shipmate.database.store import Kept, LiveText, SessionFilter, Written
 from shipmate.database.writer import Writer, connect, explain
-from shipmate.protocol import AnyBlock, SessionRow, decode_block
+from shipmate.errors import StorageError
+from shipmate.protocol import AnyBlock, SessionRow, decode_kept
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 READERS = 2
@@ -35,6 +43,8 @@ class SqliteStore:
         return cls(path, await asyncio.to_thread(_prepare, path))
 
     async def close(self) -> None:
+        with contextlib.suppress(StorageError):  # then only the mark stays
+            await self._writer.run(_mark_closed)
         await self._writer.close()
         self._readers.shutdown()
         for connection in self._connections:
@@ -61,6 +71,9 @@ class SqliteStore:
     async def create_session(self, row: SessionRow) -> SessionRow:
         # Not durable by itself: the first message that follows makes it so with its own.
         return await self._writer.run(lambda db: rows.insert_session(db, row), durable=False)
+
+    async def fill_session(self, row: SessionRow, blocks: Sequence[tuple[str, Kept]]) -> SessionRow:
+        return await self._writer.run(lambda db: rows.fill_session(db, row, blocks))
 
     async def session(self, session: str) -> SessionRow:
         return await self.read(lambda db: rows.read_session(db, session))
@@ -106,7 +119,7 @@ class SqliteStore:
 
     async def history(self, session: str) -> list[AnyBlock]:
         kept = await self.read(lambda db: rows.read_blocks(db, "ORDER BY pos", session))
-        return [decode_block(k.json) for k in kept]
+        return [block for k in kept if (block := decode_kept(k.json)) is not None]
 
     async def changes(self, session: str, after: int, limit: int = 1000) -> list[Kept]:
         tail = "AND seq > ? ORDER BY seq LIMIT ?"
@@ -141,13 +154,43 @@ class SqliteStore:
 
 
 def _prepare(path: Path) -> str:
+    """Open it once, look whether it is whole, bring it up to date; its epoch."""
+    log_is_gone = path.exists() and not Path(f"{path}-wal").exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        db = connect(path)
-        try:
+        with closing(connect(path)) as db:
+            check_quickly(db)
+            if is_older(db):
+                back_up(path, "migration")
             migrate(db)
+            _mark_open(db, warn=log_is_gone)
             return db.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone()[0]
-        finally:
-            db.close()
     except sqlite3.Error as error:
-        raise explain(error) from error
+        told = explain(error)
+        if isinstance(told, DamagedError):
+            raise _damaged(path, str(error)) from error
+        raise told from error
+    except (DamagedError, UnicodeDecodeError) as error:  # SQLite's own words quote the file
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: Path, why: str) -> DamagedError:
+    return DamagedError(
+        f"The database {path} is damaged and was left as it is: {why} {how_to_mend(path)}"
+    )
+
+
+def _mark_open(db: sqlite3.Connection, *, warn: bool) -> None:
+    """Note in the file itself that it is in use. When that stands there and the write-ahead log
+    is gone, somebody removed what was not yet in the file."""
+    if warn and db.execute("SELECT 1 FROM meta WHERE key = 'open'").fetchone():
+        log.warning(
+            "The last writes to the database may be lost: its write-ahead log (sessions.db-wal) "
+            "was removed while it was needed. What was written before is there."
+        )
+    db.execute("INSERT OR IGNORE INTO meta VALUES ('open', '1')")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _mark_closed(db: sqlite3.Connection) -> None:
+    db.execute("DELETE FROM meta WHERE key = 'open'")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from shipmate.database.integrity import DamagedError, add_functions
 from shipmate.errors import StorageError
 
 log = logging.getLogger(__name__)
@@ -33,19 +34,30 @@ def connect(path: Path) -> sqlite3.Connection:
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA foreign_keys=ON")
     db.execute("PRAGMA synchronous=NORMAL")
+    add_functions(db)
     return db
+
+
+_MEANINGS = {
+    "FULL": "The disk is full: nothing more can be saved. Free some space.",
+    "BUSY": "The database is locked by another program. Try again in a moment.",
+    "LOCKED": "The database is locked by another program. Try again in a moment.",
+    "READONLY": "The database cannot be written: check the permissions of the data folder and of "
+    "sessions.db in it, and whether the disk is mounted read-only.",
+    "CANTOPEN": "The database cannot be opened: check the data folder and its permissions.",
+    "IOERR": "The disk refused to read or write: it is full or failing. Free some space, or look "
+    "into the system's log.",
+}
+_DAMAGED = frozenset({"CORRUPT", "NOTADB"})
 
 
 def explain(error: sqlite3.Error) -> StorageError:
     """What happened, in words a person can act on."""
-    text = str(error)
-    if "full" in text:
-        return StorageError("The disk is full: nothing more can be saved. Free some space.")
-    if "locked" in text or "busy" in text:
-        return StorageError("The database is locked by another program. Try again in a moment.")
-    if "readonly" in text:
-        return StorageError("The database cannot be written: check the data folder's permissions.")
-    return StorageError(f"The database could not be written: {text}")
+    name = getattr(error, "sqlite_errorname", "") or ""
+    kind = name.removeprefix("SQLITE_").partition("_")[0]
+    if kind in _DAMAGED:
+        return DamagedError(f"The database is damaged: {error}. See: shipmate doctor --integrity.")
+    return StorageError(_MEANINGS.get(kind) or f"The database failed: {error}.")
 
 
 class Writer:

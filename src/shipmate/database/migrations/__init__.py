@@ -1,6 +1,7 @@
 """Numbered migrations, applied in order and never edited once released."""
 
 import sqlite3
+from collections.abc import Sequence
 from importlib import resources
 
 from shipmate.errors import StorageError
@@ -13,19 +14,32 @@ def scripts() -> list[tuple[int, str]]:
     return sorted((int(f.name.split("_")[0]), f.read_text("utf-8")) for f in files)
 
 
-def migrate(db: sqlite3.Connection) -> None:
-    """Bring the database up to date, a transaction a migration.
+def version_of(db: sqlite3.Connection) -> int:
+    """Number of the last migration that was applied; 0 for a new file."""
+    return db.execute("PRAGMA user_version").fetchone()[0]
 
-    A database of a newer version is refused: writing to it could lose what it holds.
-    """
-    have = db.execute("PRAGMA user_version").fetchone()[0]
-    known = scripts()
-    if have > known[-1][0]:
+
+def check_version(db: sqlite3.Connection) -> None:
+    """Refuse a database of a newer version: writing to it could lose what it holds."""
+    have, known = version_of(db), scripts()[-1][0]
+    if have > known:
         raise StorageError(
-            f"The database has version {have}, this shipmate knows up to {known[-1][0]}. "
+            f"The database has version {have}, this shipmate knows up to {known}. "
             "Start the newer shipmate that wrote it, or restore a backup."
         )
-    for number, text in known:
+
+
+def is_older(db: sqlite3.Connection) -> bool:
+    """It holds something, and `migrate` would change its form."""
+    return 0 < version_of(db) < scripts()[-1][0]
+
+
+def migrate(db: sqlite3.Connection, known: Sequence[tuple[int, str]] = ()) -> None:
+    """Bring the database up to date, a transaction a migration: one that is cut off leaves
+    nothing of itself. `known`: those to apply, else all there are."""
+    check_version(db)
+    have = version_of(db)
+    for number, text in known or scripts():
         if number > have:
             db.executescript(f"BEGIN IMMEDIATE;{text};PRAGMA user_version={number};COMMIT;")
     db.execute("INSERT OR IGNORE INTO meta VALUES ('epoch', ?)", (new_id(),))

@@ -93,18 +93,18 @@ const json = (res, body, status = 200) => {
 const INFO = {
   version: "0", agents: [{ id: "assistant" }],
   projects: [{ id: "webapp", name: "webapp", path: "/home/me/webapp" }],
+  default_model: "deepseek/deepseek-chat",
   providers: [
-    { id: "deepseek", name: "DeepSeek", type: "deepseek", models: [
-      { id: "deepseek-chat", context_length: 128000 },
-      { id: "deepseek-reasoner", context_length: 128000, thinking: true } ] },
-    { id: "ollama", name: "Ollama", type: "openai", available: false,
-      reason: "Ollama does not answer on port 11434.", models: [{ id: "qwen3:8b" }] },
-    { id: "scripted", name: "Demo", type: "scripted", models: [{ id: "demo", context_length: 32000 }] },
+    { id: "deepseek", name: "DeepSeek", available: true, models: [
+      { id: "deepseek-chat", name: "deepseek-chat", available: true, context_length: 128000 },
+      { id: "deepseek-reasoner", name: "deepseek-reasoner", available: true, context_length: 128000, thinking: true } ] },
+    { id: "ollama", name: "Ollama", available: false, models: [
+      { id: "qwen3:8b", name: "qwen3:8b", available: false, reason: "Ollama does not answer on port 11434." } ] },
   ],
 };
 
 function window_(s, url) {
-  const before = Number(url.searchParams.get("before") ?? Infinity);
+  const before = Number(url.searchParams.get("before")) || Infinity;
   const all = s.blocks.filter((b) => b.pos < before);
   const blocks = all.slice(-Number(url.searchParams.get("limit") ?? 200));
   const pending = s.blocks.filter((b) => /approval_request|ask_user/.test(b.type) && b.result === undefined);

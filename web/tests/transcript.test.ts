@@ -78,6 +78,12 @@ describe("the transcript of a session", () => {
     expect(t.apply(block("user", { text: "a" }), "f-1")).toBe("resync");
   });
 
+  test("for one stream a snapshot is asked for once, not at every piece", () => {
+    const t = opened();
+    expect(t.apply(delta(3, "x"))).toBe("resync");
+    expect(t.apply(delta(4, "y"))).toBe("same");
+  });
+
   test("the message block takes the place of the stream, and late pieces are ignored", () => {
     const t = opened();
     t.apply(start);

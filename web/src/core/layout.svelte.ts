@@ -3,6 +3,8 @@ import { MediaQuery } from "svelte/reactivity";
 
 class Layout {
   sidebar = $state(false);
+  /** The list of models below the message box. */
+  models = $state(false);
   private readonly below = new MediaQuery("(max-width: 760px)");
 
   get narrow(): boolean {

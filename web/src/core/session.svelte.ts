@@ -34,6 +34,7 @@ export class OpenSession {
   private queue: Frame[] = [];
   private scheduled = false;
   private closed = false;
+  private loading = false;
   private wasLost = false;
 
   constructor(readonly id: string) {
@@ -50,17 +51,22 @@ export class OpenSession {
   readonly row = $derived.by(() => (void this.structure, this.transcript.row));
   readonly more = $derived.by(() => (void this.structure, this.transcript.more));
 
+  /** Reads a snapshot. What the stream brings meanwhile waits, and is applied on top of it. */
   async load(): Promise<void> {
+    if (this.loading) return;
+    this.loading = true;
     try {
       const fresh = await snapshot(this.id);
       if (this.closed) return;
-      this.queue = [];
       this.transcript.load(fresh);
       this.changed();
       this.phase = "ready";
       this.follower ??= this.follow();
     } catch (error) {
       this.failed(error as Error);
+    } finally {
+      this.loading = false;
+      if (this.queue.length) this.schedule();
     }
   }
 
@@ -123,14 +129,22 @@ export class OpenSession {
   }
 
   private failed(error: Error): void {
-    const gone = error instanceof ApiError && error.status === 404;
+    const status = error instanceof ApiError ? error.status : undefined;
+    if (this.phase === "ready" && status === 0) {
+      this.wasLost = true; // the line is down as well, and brings a new try with it
+      return;
+    }
     this.error = error.message;
-    this.phase = gone ? "missing" : "error";
+    this.phase = status === 404 ? "missing" : "error";
   }
 
   /** What one frame of the screen brings is applied at once; hidden tabs draw no frames. */
   private take(batch: Frame[]): void {
     this.queue.push(...batch);
+    this.schedule();
+  }
+
+  private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
     if (document.hidden) setTimeout(() => this.flush(), 100);
@@ -139,6 +153,7 @@ export class OpenSession {
 
   private flush(): void {
     this.scheduled = false;
+    if (this.loading) return;
     const batch = this.queue;
     this.queue = [];
     let [structure, stream] = [false, false];

@@ -52,6 +52,8 @@ export class Transcript {
   seq = 0;
   more = false;
   private ids = new Map<string, AnyBlock>();
+  /** Streams of which pieces were missed. */
+  private missed = new Set<string>();
 
   constructor(private readonly now: () => number = Date.now) {}
 
@@ -80,6 +82,7 @@ export class Transcript {
     for (const live of snapshot.live) {
       if (this.ids.has(live.id)) continue;
       const begun = this.begin({ type: "stream_start", ...live });
+      this.missed.delete(live.id);
       begun.text.add(live.text);
       begun.reasoning.add(live.reasoning);
       if (live.text) begun.spoke = begun.began;
@@ -157,11 +160,11 @@ export class Transcript {
 
   private grow(delta: Delta): Applied {
     const live = this.lives.get(delta.id);
-    if (!live) return this.ids.has(delta.id) ? "same" : "resync";
+    if (!live) return this.ids.has(delta.id) ? "same" : this.missing(delta.id);
     const field = delta.text ? "text" : "reasoning";
     const piece = delta[field] ?? "";
     const have = live[field].length;
-    if (delta.offset > have) return "resync";
+    if (delta.offset > have) return this.missing(delta.id);
     const fresh = piece.slice(have - delta.offset);
     if (!fresh) return "same";
     const first = live[field].length === 0;
@@ -169,6 +172,13 @@ export class Transcript {
     live.retry = null;
     if (first && field === "text") live.spoke = this.now();
     return first ? "blocks" : "stream";
+  }
+
+  /** One snapshot is asked for; what that did not bring is left to the message's block. */
+  private missing(id: string): Applied {
+    if (this.missed.has(id)) return "same";
+    this.missed.add(id);
+    return "resync";
   }
 
   private retried(event: Retry): Applied {

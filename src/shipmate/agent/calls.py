@@ -13,6 +13,7 @@ from shipmate.agent.approvals import BlockedError, may_run, request
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
 from shipmate.errors import ShipmateError
+from shipmate.faults import point
 from shipmate.protocol import AnyBlock, Pending, ToolCall, ToolResult
 from shipmate.safety.verdict import Level, Verdict
 from shipmate.tools.arguments import parse_arguments, parse_raw
@@ -64,6 +65,7 @@ class Calls:
             verdict = await tool.judge(context, **arguments)
         except Exception as error:  # noqa: BLE001 - the first door: every failure is a result
             return _failure(call, error, begun)
+        point("call.judged")
         return Judged(call, tool, arguments, replace(context, binds=verdict.binds), verdict)
 
     def asks(self, judged: Judged) -> Pending | ToolResult | None:
@@ -84,9 +86,12 @@ class Calls:
         """Run a call that may run. Every failure becomes a result the model can read."""
         call, begun = judged.call, time.monotonic()
         try:
+            point("call.before_act")
             output = await judged.tool.run(judged.context, **judged.arguments)
+            point("call.acted")
             output = await border(output, self.agent.work, call.id)
         except NeedsAnswer as waiting:
+            point("call.asked")
             return structs.replace(waiting.question, agent=call.agent)
         except ToolStopped as stopped:
             output = await border(stopped.output, self.agent.work, call.id)
@@ -98,8 +103,10 @@ class Calls:
 
     async def start(self, call: ToolCall) -> None:
         """On disk before the act: a call cut off while it runs is never run twice."""
+        point("call.before_start")
         try:
             await self.record(structs.replace(call, started=True))
+            point("call.started")
         except asyncio.CancelledError as cut:
             why = "the server ended" if SHUTDOWN in cut.args else "stopped by the user"
             stopped = ToolResult(call=call.id, text=f"Not run: {why}.", is_error=True)

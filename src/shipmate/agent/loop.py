@@ -10,6 +10,7 @@ from msgspec import UNSET, structs
 from shipmate.agent.calls import UNKNOWN_OUTCOME, Calls, Judged, mended
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
+from shipmate.faults import point
 from shipmate.llm.model import FunctionCall, ModelError, Part, Reply, Retrying
 from shipmate.llm.tokens import estimate_tokens
 from shipmate.protocol import (
@@ -95,7 +96,9 @@ class Round:
         """Reads run together."""
         settled = await asyncio.gather(*(self._settle(call) for call in calls))
         asked = [b for b in settled if not isinstance(b, ToolResult)]
+        point("look.before_record")
         await self.record(*(b for b in settled if b.pos == 0), durable=bool(asked))
+        point("look.recorded")
         return asked
 
     async def _act(self, calls: Sequence[ToolCall]) -> list[Pending]:
@@ -107,7 +110,9 @@ class Round:
             if not waiting:
                 settled = await self._settle(call)
                 if settled.pos == 0:
+                    point("result.before_record")
                     await self.record(settled)
+                    point("result.recorded")
                 if not isinstance(settled, ToolResult):
                     waiting.append(settled)
             elif request := await self._ask_ahead(call, waiting):
@@ -192,7 +197,9 @@ class Round:
         if not (reply.text or calls or notes):
             text = "The model gave an empty answer. Send the message again, or change the model."
             notes = [System(text=text, level="warning", code="empty_answer")]
+        point("keep.before_record")
         await self.record(said, *calls, *notes, row=self._row(said), durable=False)
+        point("keep.recorded")
 
     async def _opened(self, message: str, made: FunctionCall) -> ToolCall:
         """The block of a call; a look that may start at once is marked as started with it."""
@@ -236,8 +243,10 @@ class Round:
             )
         if isinstance(cut, ModelError):
             blocks.append(System(text=str(cut), level="error", code=cut.kind))
+        point("partial.before_record")
         if blocks:
             await self.record(*blocks)
+        point("partial.recorded")
 
     def _used(self, reply: Reply) -> int:
         if reply.usage:

@@ -30,6 +30,7 @@ from shipmate.config.directory import (
 )
 from shipmate.database.daily import keep_daily
 from shipmate.errors import ConfigError, ConflictError, ShipmateError
+from shipmate.faults import point
 from shipmate.handlers.gate import Gate
 from shipmate.handlers.house import House
 
@@ -211,12 +212,14 @@ async def _end_when_asked(
     """First signal: nothing new, what runs may end within the grace. Second: at once."""
     await asked.get()
     house.closing.set()
+    point("shutdown.begun")
     again = asyncio.ensure_future(asked.get())
     closing = asyncio.ensure_future(parts.executor.close(GRACE_S))
     await asyncio.wait([again, closing], return_when=asyncio.FIRST_COMPLETED)
     again.cancel()
     closing.cancel()
     await parts.executor.close()
+    point("shutdown.rounds_cut")
     house.ended.set()
     server.should_exit = True
 

@@ -18,6 +18,7 @@ from shipmate.database.migrations import is_older, migrate
 from shipmate.database.store import Kept, LiveText, SessionFilter, Written
 from shipmate.database.writer import Writer, connect, explain
 from shipmate.errors import StorageError
+from shipmate.faults import point
 from shipmate.protocol import AnyBlock, SessionRow, decode_kept
 
 log = logging.getLogger(__name__)
@@ -86,7 +87,9 @@ class SqliteStore:
             if not db.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount:
                 raise rows.unknown(session)
 
+        point("delete.begun")
         await self._writer.run(delete)
+        point("delete.rows_gone")
 
     async def write(
         self,

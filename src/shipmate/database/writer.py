@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from shipmate.database.integrity import DamagedError, add_functions
 from shipmate.errors import StorageError
+from shipmate.faults import point
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +113,9 @@ class Writer:
             self._db.execute(f"PRAGMA synchronous={'FULL' if full else 'NORMAL'}")
             self._db.execute("BEGIN IMMEDIATE")
             outcomes = [self._attempt(job) for job in batch]
+            point("record.before_commit")
             self._db.execute("COMMIT")
+            point("record.committed")
         except sqlite3.Error as error:
             self._roll_back()
             return [explain(error)] * len(batch)

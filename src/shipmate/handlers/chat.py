@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from shipmate.faults import point
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.fresh import check_agent, check_model, check_project
 from shipmate.handlers.respond import json_answer
@@ -153,6 +154,7 @@ async def _said(call: Call[Chat], row: SessionRow) -> Frames:
         Attachment(kind=one.kind, name=one.name, text=one.text) for one in asked.attachments
     ]
     frames = executor.follow({row.id: place})
+    point("chat.created")
     try:
         begun = await anext(frames)  # it listens now: no piece of the answer can be missed
         said = await executor.send(

@@ -9,6 +9,7 @@ from typing import Any
 from shipmate.agent.context import LoadImage, no_image
 from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Store, Written
+from shipmate.faults import point
 from shipmate.protocol import AnyBlock, AnyEvent, Message, SessionChanged, SessionRow
 from shipmate.session.background import Turns
 from shipmate.session.hub import Frame, Hub, frame
@@ -81,6 +82,7 @@ class Door:
         self, writing: Awaitable[Written], with_row: bool, then: AnyEvent | None
     ) -> Written:
         written = await writing
+        point("record.before_publish")
         if written.row.id in self._transcripts:
             self._rows[written.row.id] = written.row
         elif written.row.id in self._loading:
@@ -99,6 +101,7 @@ class Door:
             self.tell_row(written.row)
         if then is not None:
             self.tell(then)
+        point("record.after_publish")
         return written
 
     def row(self, session: str) -> SessionRow:

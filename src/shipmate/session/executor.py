@@ -12,6 +12,7 @@ from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Store
 from shipmate.errors import ConflictError, NotFoundError, ShipmateError
+from shipmate.faults import point
 from shipmate.protocol import (
     AnyBlock,
     ApprovalRequest,
@@ -139,7 +140,9 @@ class Executor:
                 fields = self._begun(session, text)
             user = User(text=text, client_id=client_id)
             written = await self.door.record(session, *closed, *attachments, user, row=fields)
+            point("send.recorded")
             self._engine.advance(session)
+            point("send.advanced")
         said = written.saved[-1].block
         assert isinstance(said, User)  # noqa: S101 - the last one above
         return said
@@ -187,6 +190,7 @@ class Executor:
             block = block or _only_one(transcript, kind)
             row = {**waiting_fields(transcript, but=block), "status": "running"}
             written = await self.door.change(session, block, revise, row)
+            point("decide.recorded")
             self._engine.advance(session)
         return written.saved[0].block
 
@@ -197,6 +201,7 @@ class Executor:
         async with self.door.turn(session):
             await self._engine.stop(session, STOP)
             transcript = await self.door.transcript(session)
+            point("stop.cut")
             closed = close_open(transcript, "stop", "Not run: stopped by the user.")
             if closed or self.door.row(session).status != "idle":
                 fields = {**NOTHING_WAITS, "status": "idle"}

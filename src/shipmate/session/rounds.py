@@ -13,6 +13,7 @@ from shipmate.agent.loop import Round
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
 from shipmate.errors import NotFoundError, ShipmateError, StorageError
+from shipmate.faults import point
 from shipmate.llm.model import ModelError
 from shipmate.protocol import AnyBlock, ApprovalRequest, Done, SessionRow, Status, System
 from shipmate.session.background import Background
@@ -72,16 +73,20 @@ class Rounds:
         self.door.tell(Done(session=session, finished=False, reason="error", error=why))
 
     async def _run(self, session: str, again: Callable[[], bool]) -> None:
+        point("round.begin")
         transcript = await self.door.transcript(session)
         try:
             while True:
                 end = await self._played(session, transcript)
+                point("round.played")
                 async with self.door.turn(session):  # no command is half done now
                     if not again():
                         row = await self._close(session, transcript, end)
+                        point("round.closed")
                         break
         except asyncio.CancelledError as cut:
             await self.door.settled(session)
+            point("round.cut")
             if self.door.row(session).status == "running":  # else it had come to its end
                 done = await self._cut(session, transcript, cut)
                 await self._close(session, transcript, End(done))

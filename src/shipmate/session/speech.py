@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from shipmate.database.store import Store
+from shipmate.faults import point
 from shipmate.llm.model import Retrying
 from shipmate.protocol import AnyEvent, Retry, StreamEnd, StreamStart
 from shipmate.session.live import LiveMessage
@@ -30,6 +31,7 @@ class Speech:
         start = StreamStart(session=self.session, id=message, agent=self.agent, model=self.model)
         self.message = LiveMessage(start)
         self.publish(start)
+        point("stream.begun")
 
     def say(self, message: str, text: str, reasoning: str) -> None:
         if self.message is None:
@@ -37,6 +39,7 @@ class Speech:
         for delta in self.message.add(text, reasoning):
             self.publish(delta)
         self._unkept.append((text, reasoning))
+        point("stream.said")
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(FLUSH_SECONDS, self._flush, message)
@@ -65,16 +68,20 @@ class Speech:
         """The message's block is about to be kept; until then `message` stays to be joined."""
         self._forget_unkept()
         self.publish(StreamEnd(session=self.session, id=message))
+        point("stream.ended")
 
     def kept(self) -> None:
         """The block is kept: it takes the place of what was streamed."""
         self.message = None
+        point("stream.kept")
 
     def _flush(self, message: str) -> None:
         text = "".join(text for text, _ in self._unkept)
         reasoning = "".join(reasoning for _, reasoning in self._unkept)
         self._forget_unkept()
+        point("stream.before_flush")
         self.store.append_text(self.session, message, text, reasoning)
+        point("stream.flushed")
 
     def _forget_unkept(self) -> None:
         self._unkept.clear()

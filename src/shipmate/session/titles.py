@@ -5,6 +5,7 @@ import unicodedata
 from contextlib import aclosing
 
 from shipmate.agent.profile import Agent
+from shipmate.faults import point
 from shipmate.llm.model import ChatMessage, ModelError, Reply
 
 MAX_TITLE = 80
@@ -40,5 +41,6 @@ async def ask_title(agent: Agent, task: str, answer: str) -> tuple[str, int]:
                     reply = item
     except ModelError:  # a title is a courtesy: the first line of the task stays
         return "", 0
+    point("title.asked")
     used = reply.usage.prompt + reply.usage.completion if reply.usage else 0
     return provisional(re.sub(r"[\"“”«»#*`]+", "", reply.text)), used

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from shipmate.faults import point
 from shipmate.tools.files import SAFE, check_regular, file_errors, opened, read_descriptor
 from shipmate.tools.folders import Folder, open_folder
 from shipmate.tools.tool import ToolError
@@ -129,11 +130,13 @@ def write_target(target: Target, content: bytes, before: bytes | None) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        point("write.before_rename")
         if before is None:
             _put_new(folder, temporary, target)
         else:
             _compare(folder, target, before)
             folder.rename(temporary, target.name)
+        point("write.renamed")
         folder.sync()
 
 

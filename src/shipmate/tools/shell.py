@@ -5,6 +5,7 @@ import itertools
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from shipmate.faults import point
 from shipmate.protocol import BlockedDetail, CommandDetail, ExitDetail, new_id
 from shipmate.safety.shell import ShellVerdict, check_shell
 from shipmate.safety.verdict import ALLOW, Level, Verdict
@@ -140,6 +141,7 @@ async def shell_exec(
     _check(command)
     collected = Collected(ctx.work.limits.tool_result_chars, spill_file(ctx.work, ctx.call))
     started = await _started(ctx, command, collected)
+    point("command.running")
     if background:
         name = BACKGROUND.add(ctx.work.session, _Background(started, command, ctx.call))
         text = f"Started in the background as {name}, in {ctx.root}. Look at it with "

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from shipmate.errors import StorageError
+from shipmate.faults import point
 from shipmate.protocol import new_id
 
 
@@ -41,5 +42,7 @@ def migrate(db: sqlite3.Connection, known: Sequence[tuple[int, str]] = ()) -> No
     have = version_of(db)
     for number, text in known or scripts():
         if number > have:
+            point("migration.begun")
             db.executescript(f"BEGIN IMMEDIATE;{text};PRAGMA user_version={number};COMMIT;")
+            point("migration.done")
     db.execute("INSERT OR IGNORE INTO meta VALUES ('epoch', ?)", (new_id(),))

@@ -7,7 +7,8 @@ from typing import Any
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Desk
-from tests.provider import Answer, call_reply, error_reply, text_reply
+from tests.e2e.test_access import faults
+from tests.provider import Answer, call_reply, chunk, error_reply, sse, text_reply
 
 
 def test_shift_enter_sends_and_enter_is_a_new_line(desk: Desk) -> None:
@@ -116,6 +117,20 @@ def test_a_draft_outlives_a_reload_and_a_long_paste_becomes_a_chip(desk: Desk) -
     desk.say("half a thought")
     desk.done()
     assert "x" * 5000 in str(desk.provider.seen[0].messages)
+
+
+def test_thinking_is_kept_in_a_closed_fold(desk: Desk) -> None:
+    thoughts = [chunk({"reasoning_content": f"thought {n}\n"}) for n in range(60)]
+    spoken = [chunk({"content": "Forty-two."}), chunk(finish="stop")]
+    desk.provider.queue(Answer(sse(*thoughts, *spoken), split=300, delay=0.05))
+    desk.say("Think")
+    expect(desk.page.get_by_role("button", name=re.compile("Thinking"))).to_be_visible()
+    desk.done()
+    fold = desk.page.get_by_role("button", name=re.compile("^.?.?Thought"))
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    fold.click()
+    expect(desk.page.get_by_role("group", name="Thought")).to_contain_text("thought 59")
+    assert faults(desk.page) == []
 
 
 def test_three_reads_fold_into_one_row(desk: Desk) -> None:

@@ -36,6 +36,8 @@ name = "Demo"
 path = "{project}"
 """
 
+expect.set_options(timeout=15_000)
+
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +91,7 @@ def desk(page: Page, provider: Provider, tmp_path: Path) -> Generator[Desk]:
     problems: list[str] = []
     page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(15_000)
     with served(data) as server:
         page.add_init_script("localStorage.setItem('shipmate.project', 'demo')")
         page.goto(server.token_url)

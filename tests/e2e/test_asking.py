@@ -37,8 +37,8 @@ def test_buttons_wait_half_a_second_so_that_a_stray_click_decides_nothing(desk: 
     desk.provider.queue(call_reply(WRITE))
     desk.say("Write a file")
     approve = desk.page.get_by_role("button", name="Approve", exact=False).first
-    desk.page.clock.pause_at(desk.page.evaluate("Date.now() + 60_000"))
     expect(approve).to_be_visible()
+    desk.page.clock.pause_at(desk.page.evaluate("Date.now() + 60_000"))
     desk.page.reload()
     expect(approve).to_have_attribute("aria-disabled", "true")
     approve.click(force=True)

@@ -15,6 +15,7 @@ from shipmate.llm.scripted import ScriptedModel, Step
 from shipmate.protocol import AnyBlock, AnyEvent, SessionRow, decode_block
 from shipmate.session.executor import Executor
 from shipmate.session.hub import Frame
+from shipmate.session.rounds import Assemble
 from shipmate.tools.tool import ReadGuard, Tool, Workspace
 
 B = TypeVar("B", bound=AnyBlock)
@@ -75,6 +76,7 @@ async def stage(
     *,
     tools: Sequence[Tool],
     pause: float = 0,
+    assemble: Assemble | None = None,
 ) -> AsyncGenerator[Stage]:
     """A server on `folder`: the project is `folder/project`, the database beside it."""
     root = (folder / "project").resolve()
@@ -84,13 +86,13 @@ async def stage(
     chosen = {t.name: t for t in tools}
     guards: dict[str, ReadGuard] = {}
 
-    async def assemble(row: SessionRow) -> Agent:
+    async def alone(row: SessionRow) -> Agent:
         guard = guards.setdefault(row.id, ReadGuard())
         work = Workspace(root, row.id, files=folder / "files", guard=guard)
         return Agent(ASSISTANT, model, "You help.", chosen, work, titles=False)
 
     async with asyncio.TaskGroup() as tasks:
-        executor = Executor(store, tasks, assemble)
+        executor = Executor(store, tasks, assemble or alone)
         await executor.recover()
         try:
             yield Stage(executor, model, store, guards)

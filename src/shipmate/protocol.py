@@ -113,6 +113,15 @@ class BlockedDetail(Detail, frozen=True, kw_only=True, tag="blocked"):
     rule: str = ""
 
 
+class AgentDetail(Detail, frozen=True, kw_only=True, tag="agent"):
+    """What a sub-agent took for its task; its thread is the blocks with that `parent`."""
+
+    steps: int
+    """Replies of its model."""
+    calls: int
+    tokens: int
+
+
 AnyDetail: TypeAlias = (
     CommandDetail
     | DiffDetail
@@ -121,6 +130,7 @@ AnyDetail: TypeAlias = (
     | ImageDetail
     | MatchesDetail
     | BlockedDetail
+    | AgentDetail
 )
 
 # --- blocks ------------------------------------------------------------------------------
@@ -265,7 +275,7 @@ class TodoItem(Frozen, frozen=True, kw_only=True):
 
 
 class Todo(Block, frozen=True, kw_only=True, tag="todo"):
-    """The todo list of the session; its id is `todo`."""
+    """The todo list of the session; its id is `todo`. A sub-agent's own is `todo-<call>`."""
 
     items: tuple[TodoItem, ...] = ()
 

@@ -12,7 +12,7 @@ from shipmate.protocol import (
     AskUser,
     ToolResult,
 )
-from shipmate.session.executor import DecidedError
+from shipmate.session.deciding import DecidedError
 from tests.play import stage
 from tests.session.trade import TOOLS, done, log_of, roles
 

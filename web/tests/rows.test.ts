@@ -61,6 +61,19 @@ describe("rows of the thread", () => {
     expect(within([inner, { ...asks, result: true } as AnyBlock])).toEqual(["tool"]);
   });
 
+  test("the card of a sub-agent holds the threads of those that it called, too", () => {
+    const call = (parent: string) =>
+      block("tool", { name: "call_agent", message: "m", parent, arguments: { agent: "a" } });
+    const outer = call("");
+    const inner = call(outer.id);
+    const read = block("tool", { name: "read_file", message: "n", parent: inner.id });
+    const card = show([user(), say("a"), outer, inner, read]).find((r) => r.kind === "agent")!;
+    const within = toRows({ blocks: card.blocks, lives: [], row: row() }, outer.id);
+    expect(kinds(within)).toEqual(["agent"]);
+    const deeper = within[0] as Extract<Row, { kind: "agent" }>;
+    expect(kinds(toRows({ blocks: deeper.blocks, lives: [], row: row() }, inner.id))).toEqual(["tool"]);
+  });
+
   test("a decided approval stands above its call, one given by the bypass is a word on the call", () => {
     const call = block("tool", { name: "write_file", provider: "read_write", message: "m" });
     const asks = block("approval_request", { call: call.id, title: "t", digest: "d", details: {} });

@@ -6,25 +6,18 @@ folder). The call is judged again when it is to run, and any difference refuses.
 """
 
 import hashlib
-from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
 from shipmate.protocol import (
-    AnyBlock,
     ApprovalRequest,
     ArgumentsDetail,
     BlockedDetail,
-    Pending,
     ToolCall,
-    ToolResult,
 )
 from shipmate.safety.verdict import Level, Verdict
 from shipmate.tools.tool import ToolError
-
-Closed: TypeAlias = Literal["stop", "moved_on"]
-"""Why something that was open is closed: Stop, or the user moved on."""
 
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
@@ -89,21 +82,3 @@ def _denied(decided: ApprovalRequest) -> str:
     if decided.feedback:
         return f"The user denied this call and said: {decided.feedback}"
     return "The user denied this call. Do not try it again in another way; ask what they want."
-
-
-def closing(call: ToolCall, pending: Pending | None, why: Closed, text: str) -> list[AnyBlock]:
-    """The blocks that close an open call, truthfully, and what it waits for."""
-    said = "Interrupted: its outcome is unknown. Look before you try again."
-    closed: list[AnyBlock] = []
-    if isinstance(pending, ApprovalRequest):
-        closed.append(structs.replace(pending, result=False, decided_by=why))
-    elif pending is not None:
-        closed.append(structs.replace(pending, result="", cancelled=why))
-        text = {
-            "stop": "The user did not answer this question; they stopped the work.",
-            "moved_on": "The user did not answer this question; they wrote a message instead.",
-        }[why]
-    if why == "stop" and call.started:
-        said = "Stopped by the user while it ran; its outcome is unknown."
-    result = ToolResult(call=call.id, text=said if call.started else text, is_error=True)
-    return [*closed, result]

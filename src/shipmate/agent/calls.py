@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import UNSET, structs
 
@@ -16,11 +16,13 @@ from shipmate.errors import ShipmateError
 from shipmate.faults import point
 from shipmate.protocol import AnyBlock, Pending, ToolCall, ToolResult
 from shipmate.safety.verdict import Level, Verdict
+from shipmate.tools.agents import call_agent
 from shipmate.tools.arguments import parse_arguments, parse_raw
 from shipmate.tools.output import border
 from shipmate.tools.tool import (
     SHUTDOWN,
     NeedsAnswer,
+    Spawn,
     Tool,
     ToolContext,
     ToolError,
@@ -34,6 +36,18 @@ UNKNOWN_OUTCOME = (
     "The server stopped while this ran, so its outcome is unknown. It was not run again: "
     "look at what is there before you do."
 )
+
+
+SpawnFor: TypeAlias = Callable[[ToolCall], Spawn]
+"""How a call has another agent do its task."""
+
+
+class ThreadWaits(Exception):  # noqa: N818 - not a failure: the round goes on when it is decided
+    """The sub-agent of a call waits for the user; the call is run again when they decided."""
+
+    def __init__(self, pending: Pending) -> None:
+        super().__init__(pending.id)
+        self.pending = pending
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +69,12 @@ class Calls:
     transcript: Transcript
     bypass: Callable[[], bool]
     record: Callable[..., Awaitable[Any]]
+    spawn: SpawnFor | None = None
+
+    def tool_of(self, call: ToolCall) -> Tool | None:
+        """The tool of a call. The user may call an agent whatever tools this one has."""
+        found = self.agent.tools.get(call.name)
+        return call_agent if found is None and self.transcript.by_user(call) else found
 
     async def judge(self, call: ToolCall) -> Judged | ToolResult:
         """Understand a call; what cannot run at all has its result already."""
@@ -93,6 +113,8 @@ class Calls:
         except NeedsAnswer as waiting:
             point("call.asked")
             return structs.replace(waiting.question, agent=call.agent)
+        except ThreadWaits as waits:
+            return waits.pending
         except ToolStopped as stopped:
             output = await border(stopped.output, self.agent.work, call.id)
             await asyncio.shield(self.record(_result(call, output, begun)))
@@ -114,7 +136,7 @@ class Calls:
             raise
 
     def _resolve(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
-        tool = self.agent.tools.get(call.name)
+        tool = self.tool_of(call)
         if tool is None:
             names = ", ".join(self.agent.tools)
             raise ToolError(f"There is no tool {call.name!r}. The tools are: {names}.")
@@ -133,6 +155,7 @@ class Calls:
             emit=self._emit,
             answer=question if question and question.result is not UNSET else None,
             todo=self.transcript.todo,
+            spawn=self.spawn(call) if self.spawn else None,
         )
 
     async def _emit(self, block: AnyBlock) -> None:

@@ -58,6 +58,7 @@ class Context:
         """The `call_agent` call whose thread this is; empty for the main thread."""
         self._image = image
         self._system = ChatMessage("system", prompt)
+        self._task = ""
         self._continue = ChatMessage("user", CONTINUE)
         self._blocks: dict[str, AnyBlock] = {}
         self._clear()
@@ -66,6 +67,12 @@ class Context:
         """The system message, the same object as long as its text is the same."""
         if prompt != self._system.text:
             self._system = self._flat[0] = ChatMessage("system", prompt)
+
+    def set_task(self, task: str) -> None:
+        """What a sub-agent was called for: the first thing that is said to it."""
+        if task != self._task:
+            self._task = task
+            self._rebuild()
 
     def _clear(self) -> None:
         self._units: list[Said | Turn] = []
@@ -76,6 +83,8 @@ class Context:
         self._flat: list[ChatMessage] = [self._system]
         self._starts: list[int] = []
         """Where in `_flat` each unit that is in it starts."""
+        if self._task:
+            self._say("task", self._task)
 
     def add(self, block: AnyBlock) -> None:
         """Take in a block, in the order of `pos`; one with a known id replaces the first."""

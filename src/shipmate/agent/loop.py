@@ -3,13 +3,17 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import UNSET, structs
 
-from shipmate.agent.calls import UNKNOWN_OUTCOME, Calls, Judged, mended
+from shipmate.agent.calls import UNKNOWN_OUTCOME, Calls, Judged, SpawnFor, mended
+from shipmate.agent.closing import result_id
+from shipmate.agent.directions import directed
 from shipmate.agent.profile import Agent
+from shipmate.agent.threads import in_thread, message_id
 from shipmate.agent.transcript import Transcript
+from shipmate.agent.voice import Speaker, Voice
 from shipmate.faults import point
 from shipmate.llm.model import FunctionCall, ModelError, Part, Reply, Retrying
 from shipmate.llm.tokens import estimate_tokens
@@ -26,31 +30,15 @@ from shipmate.protocol import (
     System,
     ToolCall,
     ToolResult,
-    new_id,
 )
 
 Record: TypeAlias = Callable[..., Awaitable[Any]]
 """`record(*blocks, row=None, durable=True)`: the one door; it also adds to the transcript."""
 
 
-class Voice(Protocol):
-    """Where a message is heard while it is being said; the session's side of streaming."""
-
-    def begin(self, message: str) -> None: ...
-    def say(self, message: str, text: str, reasoning: str) -> None: ...
-    def retry(self, message: str, retrying: Retrying) -> None:
-        """What was said of the message is void; it begins anew."""
-        ...
-
-    def end(self, message: str) -> None: ...
-    def so_far(self, message: str) -> tuple[str, str]:
-        """Text and reasoning said so far."""
-        ...
-
-
 @dataclass
 class Round:
-    """From a message of the user to `done`.
+    """From a message of the user to `done`; of a sub-agent, from its task to its answer.
 
     All state is in the transcript: a round that was cut off, or that waits for the user, is
     carried on by running it again.
@@ -61,22 +49,30 @@ class Round:
     record: Record
     voice: Voice
     bypass: Callable[[], bool]
+    spawn: SpawnFor | None = None
+    limit: Callable[[], str] = str
+    """Why no more steps may be taken, beside the limit of this agent; empty: they may."""
     _fresh: set[str] = field(default_factory=set[str])
     """Calls that this very run has marked as started."""
 
     def __post_init__(self) -> None:
-        self.calls = Calls(self.agent, self.transcript, self.bypass, self.record)
+        if self.transcript.parent:
+            self.record = in_thread(self.record, self.transcript.parent)
+        self.calls = Calls(self.agent, self.transcript, self.bypass, self.record, self.spawn)
         self.transcript.context.set_prompt(self.agent.prompt)
 
     async def run(self) -> Done:
         while True:
             if waiting := await self.answer_calls():
-                return Done(finished=False, reason=_waits_for(waiting))
+                return Done(finished=False, reason=_waits_for(self.transcript.pending() or waiting))
             if not self.transcript.wants_reply():
                 return Done(finished=True)
-            if self.transcript.steps >= self.agent.profile.max_steps:
-                return await self._limit()
-            await self.ask_model()
+            if calls := directed(self.transcript, self.agent):
+                await self.record(*calls)
+            elif over := self._over():
+                return await self._limit(over)
+            else:
+                await self.ask_model()
 
     # --- tool calls ---------------------------------------------------------------------
 
@@ -89,17 +85,26 @@ class Round:
         return waiting + await self._act(effects)
 
     def _has_effect(self, call: ToolCall) -> bool:
-        tool = self.agent.tools.get(call.name)
+        tool = self.calls.tool_of(call)
         return tool is not None and tool.effect
 
     async def _look(self, calls: Sequence[ToolCall]) -> list[Pending]:
-        """Reads run together."""
-        settled = await asyncio.gather(*(self._settle(call) for call in calls))
-        asked = [b for b in settled if not isinstance(b, ToolResult)]
+        """Reads run together, and so do sub-agents."""
+        settled = await asyncio.gather(*(self._settle_lasting(call) for call in calls))
+        asked = [b for b in settled if b is not None and not isinstance(b, ToolResult)]
+        fresh = [b for b in settled if b is not None and b.pos == 0]
         point("look.before_record")
-        await self.record(*(b for b in settled if b.pos == 0), durable=bool(asked))
+        await self.record(*fresh, durable=bool(asked))
         point("look.recorded")
         return asked
+
+    async def _settle_lasting(self, call: ToolCall) -> ToolResult | Pending | None:
+        """Carry one call as far as it goes; None when its result is already kept."""
+        settled, tool = await self._settle(call), self.calls.tool_of(call)
+        if tool is None or not tool.lasting or not isinstance(settled, ToolResult):
+            return settled
+        await self.record(structs.replace(settled, id=result_id(call)))
+        return None
 
     async def _act(self, calls: Sequence[ToolCall]) -> list[Pending]:
         """Calls with effects, one after the other and in their order. A call after one that
@@ -152,9 +157,11 @@ class Round:
 
     async def ask_model(self) -> None:
         """Ask for one reply; record it with the calls it made."""
-        message = new_id()
+        parent = self.transcript.parent
+        message = message_id(parent)
         heard = self.transcript.last_user.pos if self.transcript.last_user else 0
-        self.voice.begin(message)
+        model = self.agent.model.info.id
+        self.voice.begin(message, Speaker(self.agent.profile.name, model, parent))
         try:
             reply = await self._stream(message)
         except (asyncio.CancelledError, ModelError) as cut:
@@ -254,15 +261,20 @@ class Round:
         return self.transcript.estimate + estimate_tokens(reply.text + reply.reasoning)
 
     def _row(self, said: Message) -> dict[str, Any]:
+        if self.transcript.parent:  # it has a context of its own
+            return {"add_tokens": said.tokens}
         window = self.agent.model.info.context_length
         usage = ContextUsage(tokens=said.tokens, max=window, percent=0, source=said.tokens_source)
         return {"add_tokens": said.tokens, "context_usage": usage}
 
-    async def _limit(self) -> Done:
-        text = (
-            f"The step limit of {self.agent.profile.max_steps} was reached. "
-            "Send a message to go on."
-        )
+    def _over(self) -> str:
+        limit = self.agent.profile.max_steps
+        if self.transcript.steps >= limit:
+            return f"The step limit of {limit} was reached."
+        return self.limit()
+
+    async def _limit(self, why: str) -> Done:
+        text = why if self.transcript.parent else f"{why} Send a message to go on."
         await self.record(System(text=text, level="warning", code="limit"))
         return Done(finished=False, reason="limit", error=text)
 

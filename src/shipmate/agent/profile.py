@@ -1,8 +1,10 @@
 """Who an agent is: its prompt, its tools, its limits."""
 
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import TypeAlias
 
 from shipmate.llm.model import Model, ToolSpec
 from shipmate.tools.tool import Tool, Workspace
@@ -25,6 +27,15 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
+class Team:
+    """The agents that one can call."""
+
+    agents: Mapping[str, str]
+    """Their descriptions by name."""
+    join: "Join"
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """A profile at work: with a model, tools, and a folder."""
 
@@ -35,11 +46,17 @@ class Agent:
     work: Workspace
     titles: bool = True
     """Its model is asked for the titles of sessions."""
+    team: Team | None = None
     specs: list[ToolSpec] = field(init=False)
 
     def __post_init__(self) -> None:
         specs = [ToolSpec(t.name, t.description, t.parameters) for t in self.tools.values()]
         object.__setattr__(self, "specs", specs)
+
+
+Join: TypeAlias = Callable[[str, str, Mapping[str, Tool] | None], Awaitable[Agent]]
+"""`await join(name, call, tools)`: an agent put together for a call, with none but these tools
+(None: with all of its own)."""
 
 
 def prompt_text(name: str) -> str:
@@ -64,6 +81,24 @@ ASSISTANT = Profile(
     name="assistant",
     description="Reads, searches, edits and runs commands in the project.",
     prompt=prompt_text("assistant"),
-    providers=("read_only", "read_write", "todo", "ask", "shell"),
+    providers=("read_only", "read_write", "todo", "ask", "shell", "agents"),
 )
-BUILT_IN = {ASSISTANT.name: ASSISTANT}
+EXPLORER = Profile(
+    name="explorer",
+    description="Finds out how things are in the project and tells where; changes nothing.",
+    prompt=prompt_text("explorer"),
+    providers=("read_only",),
+)
+REVIEWER = Profile(
+    name="reviewer",
+    description="Looks for mistakes in code or text that is named to it; changes nothing.",
+    prompt=prompt_text("reviewer"),
+    providers=("read_only",),
+)
+PLANNER = Profile(
+    name="planner",
+    description="Makes a plan of small, checked steps for a larger change; changes nothing.",
+    prompt=prompt_text("planner"),
+    providers=("read_only", "todo", "ask", "agents"),
+)
+BUILT_IN = {one.name: one for one in (ASSISTANT, EXPLORER, REVIEWER, PLANNER)}

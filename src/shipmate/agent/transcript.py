@@ -1,6 +1,8 @@
 """A session's blocks, indexed: what is open, what waits, where the round began."""
 
 from collections.abc import Iterable
+from dataclasses import InitVar, dataclass, field
+from typing import Any
 
 from msgspec import UNSET
 
@@ -22,49 +24,76 @@ MAX_REPAIRS = 2
 """How often the model is told that its call was void before the round ends (FM053)."""
 
 
+@dataclass(slots=True, eq=False)
 class Transcript:
-    """The state of a session. Blocks are added in the order of their changes."""
+    """The state of a session. Blocks are added in the order of their changes.
 
-    def __init__(self, blocks: Iterable[AnyBlock] = (), image: LoadImage = no_image) -> None:
-        self.context = Context(image=image)
-        self.changes = 0
-        """Rises with each block that is added or changed."""
-        self.seq = 0
-        """Number of the latest change it has taken in."""
-        self.estimate = 0
-        """About how many tokens all of it has; for providers that count none."""
-        self._repairs = 0
-        """Replies in a row whose calls were void."""
-        self.last_user: User | None = None
-        self.last_message: Message | None = None
-        self.steps = 0
-        """Replies of the model since the last message of the user."""
-        self.users: dict[str, User] = {}
-        """Messages of the user by the id their client gave them."""
-        self.todo: Todo | None = None
-        self._open: dict[str, ToolCall] = {}
-        self._answered: set[str] = set()
-        self._called: set[str] = set()
-        """Messages that made a call."""
-        self._asked: dict[str, Pending] = {}
-        """Approvals and questions by their id, decided ones too."""
+    A session has a main thread, and one for each sub-agent, named by the `call_agent` call that
+    began it (`Block.parent`): a transcript of the same kind, which the session's keeps up.
+    """
+
+    blocks: InitVar[Iterable[AnyBlock]] = ()
+    image: LoadImage = no_image
+    parent: str = ""
+    """The call whose thread this is; empty for the session itself, with all its threads."""
+    changes: int = 0
+    """Rises with each block that is added or changed."""
+    seq: int = 0
+    """Number of the latest change it has taken in."""
+    estimate: int = 0
+    """About how many tokens all of it has; for providers that count none."""
+    last_user: User | None = None
+    last_message: Message | None = None
+    steps: int = 0
+    """Replies of the model since the last message of the user."""
+    steps_below: int = 0
+    """Replies of all sub-agents since the last message of the user."""
+    tokens: int = 0
+    """Tokens of all its replies."""
+    calls: int = 0
+    """Calls it has made."""
+    users: dict[str, User] = field(default_factory=dict[str, User])
+    """Messages of the user by the id their client gave them."""
+    unheard: list[User] = field(default_factory=list[User])
+    """Messages of the user that the model has not been sent yet."""
+    todo: Todo | None = None
+    context: Context = field(init=False)
+    _threads: dict[str, "Transcript"] = field(default_factory=dict[str, "Transcript"])
+    """The threads of sub-agents by their calls; in the session's transcript only."""
+    _repairs: int = 0
+    """Replies in a row whose calls were void."""
+    _said: set[str] = field(default_factory=set[str])
+    """Ids of the user's messages."""
+    _open: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    _answered: set[str] = field(default_factory=set[str])
+    _called: set[str] = field(default_factory=set[str])
+    """Messages that made a call."""
+    _asked: dict[str, Pending] = field(default_factory=dict[str, Pending])
+    """Approvals and questions by their id, decided ones too."""
+
+    def __post_init__(self, blocks: Iterable[AnyBlock]) -> None:
+        self.context = Context(parent=self.parent, image=self.image)
         for block in blocks:
             self.add(block)
 
     def add(self, block: AnyBlock) -> None:
         self.changes += 1
         self.seq = max(self.seq, block.seq)
+        if block.parent != self.parent:
+            self.steps_below += isinstance(block, Message)
+            self.thread(block.parent).add(block)
+            return
         self.context.add(block)
         self.estimate += estimate_tokens(getattr(block, "text", ""))
         match block:
             case User():
-                self.last_user, self.steps = block, 0
+                self.last_user, self.steps, self.steps_below = block, 0, 0
                 self.users[block.client_id or block.id] = block
-            case Message() if not block.parent:
-                self.last_message = block
-                self.steps += 1
-                self._repairs = self._repairs + 1 if block.finish in NUDGES else 0
-            case ToolCall() if not block.parent:
+                self.unheard.append(block)
+                self._said.add(block.id)
+            case Message():
+                self._add_message(block)
+            case ToolCall():
                 self._add_call(block)
             case ToolResult():
                 self._answered.add(block.call)
@@ -76,13 +105,54 @@ class Transcript:
             case _:
                 pass
 
+    def _add_message(self, message: Message) -> None:
+        self.last_message = message
+        self.steps += 1
+        self.tokens += message.tokens
+        self._repairs = self._repairs + 1 if message.finish in NUDGES else 0
+        heard = message.heard or message.pos
+        self.unheard = [user for user in self.unheard if user.pos > heard]
+
     def _add_call(self, call: ToolCall) -> None:
         self._called.add(call.message)
         if call.id not in self._answered:
+            self.calls += call.id not in self._open
             self._open[call.id] = call
 
+    # --- threads --------------------------------------------------------------------------
+
+    def thread(self, call: str) -> "Transcript":
+        """The thread of the sub-agent that `call` began; empty when it has not said anything."""
+        found = self._threads.get(call)
+        if found is None:
+            found = self._threads[call] = Transcript(image=self.image, parent=call)
+        return found
+
+    def below(self, call: str) -> list["Transcript"]:
+        """The thread of `call` and those of the sub-agents of that one, innermost first."""
+        found: list[Transcript] = []
+        if thread := self._threads.get(call):
+            for inner in thread.open_calls():
+                found += self.below(inner.id)
+            found.append(thread)
+        return found
+
+    def threads(self) -> list["Transcript"]:
+        """All threads in which something may be open, innermost first, the main one last."""
+        return [*(t for call in self.open_calls() for t in self.below(call.id)), self]
+
+    # --- what is open ---------------------------------------------------------------------
+
+    def called(self, message: str) -> bool:
+        """Whether a call is kept that `message` made."""
+        return message in self._called
+
+    def by_user(self, call: ToolCall) -> bool:
+        """Whether it was the user who made the call, with `CALL:` in a message."""
+        return call.message in self._said
+
     def open_calls(self) -> list[ToolCall]:
-        """Calls without a result, in the order they were made."""
+        """Calls of this thread without a result, in the order they were made."""
         return list(self._open.values())
 
     def approval(self, call: str) -> ApprovalRequest | None:
@@ -94,13 +164,28 @@ class Transcript:
         return found if isinstance(found, AskUser) else None
 
     def pending(self) -> list[Pending]:
-        """What waits for the user, oldest first."""
-        waiting = [b for b in self._asked.values() if b.result is UNSET and b.call in self._open]
+        """What waits for the user, oldest first; of a session, in any of its threads."""
+        waiting = [block for thread in self.threads() for block in thread.waiting()]
         return sorted(waiting, key=lambda block: block.pos)
 
+    def waiting(self) -> list[Pending]:
+        """What waits for the user in this very thread."""
+        return [b for b in self._asked.values() if b.result is UNSET and b.call in self._open]
+
+    def waiting_fields(self, but: str = "") -> dict[str, Any]:
+        """The row's names of the oldest pending approval and question, `but` left out."""
+        pending = [block for block in self.pending() if block.id != but]
+        approvals = [b.id for b in pending if isinstance(b, ApprovalRequest)]
+        questions = [b.id for b in pending if isinstance(b, AskUser)]
+        return {
+            "pending_approval": "".join(approvals[:1]),
+            "pending_question": "".join(questions[:1]),
+        }
+
     def last_decided(self, kind: type[Pending]) -> Pending | None:
-        """The latest of its kind that does not wait any more."""
-        decided = (b for b in self._asked.values() if isinstance(b, kind) and b.result is not UNSET)
+        """The latest of its kind, in any thread, that does not wait any more."""
+        asked = [b for t in (self, *self._threads.values()) for b in t._asked.values()]
+        decided = (b for b in asked if isinstance(b, kind) and b.result is not UNSET)
         return max(decided, key=lambda block: block.seq, default=None)
 
     def wants_reply(self) -> bool:

@@ -29,6 +29,12 @@ class OfSession(Input, frozen=True, kw_only=True):
     session: str
 
 
+class Stop(Input, frozen=True, kw_only=True):
+    session: str
+    call: str = ""
+    """Of the `call_agent` call whose sub-agent alone is stopped."""
+
+
 @endpoint("POST", "/api/agent/approval", scope="approve", body=Decide, answer=ApprovalRequest)
 async def approval(call: Call[Decide]) -> Answer:
     """Approve or deny what waits. The first decision wins: the second gets 409 with the block
@@ -50,10 +56,15 @@ async def answer(call: Call[Reply]) -> Answer:
     return await call.house.executor.answer(asked.session, asked.answer, block=asked.id)
 
 
-@endpoint("POST", "/api/agent/stop", scope="run", body=OfSession)
-async def stop(call: Call[OfSession]) -> None:
-    """End what runs and close what waits; what was said so far is kept."""
-    await call.house.executor.stop(call.given.session)
+@endpoint("POST", "/api/agent/stop", scope="run", body=Stop)
+async def stop(call: Call[Stop]) -> None:
+    """End what runs and close what waits; what was said so far is kept. With `call` only the
+    sub-agent of that call ends, and the round goes on. 404: no agent works for it."""
+    asked, executor = call.given, call.house.executor
+    if asked.call:
+        await executor.stop_agent(asked.session, asked.call)
+    else:
+        await executor.stop(asked.session)
 
 
 @endpoint("POST", "/api/agent/resume", scope="run", body=OfSession)

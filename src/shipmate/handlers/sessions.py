@@ -49,6 +49,8 @@ class LiveText(msgspec.Struct, frozen=True):
     model: str
     text: str
     reasoning: str
+    parent: str = ""
+    """The `call_agent` call of the sub-agent that says it."""
 
 
 class SessionView(msgspec.Struct, frozen=True):
@@ -148,11 +150,10 @@ async def one_session(call: Call[Window]) -> Answer:
 
 def _live(house: House, session: str) -> list[LiveText]:
     speech = house.executor.door.speeches.get(session)
-    if speech is None or speech.message is None:
-        return []
-    start, said = speech.message.start, speech.message
-    text, reasoning = "".join(said.text), "".join(said.reasoning)
-    return [LiveText(start.id, start.agent, start.model, text, reasoning)]
+    return [
+        LiveText(live.start.id, live.start.agent, live.start.model, *live.said, live.start.parent)
+        for live in (speech.messages() if speech else ())
+    ]
 
 
 @endpoint("PATCH", ONE, scope="run", body=Change, answer=SessionRow)

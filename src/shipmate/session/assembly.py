@@ -3,14 +3,16 @@
 import asyncio
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
-from shipmate.agent.profile import Agent, Profile, instructions
+from shipmate.agent.profile import Agent, Profile, Team, instructions
 from shipmate.errors import NotFoundError
 from shipmate.llm.model import Model
 from shipmate.protocol import SessionRow
 from shipmate.session.projects import ProjectSettings, find_project, project_folder
+from shipmate.tools.agents import call_agent, introducing
 from shipmate.tools.shell import end_background
 from shipmate.tools.tool import Limits, ReadGuard, Tool, Workspace
 
@@ -30,10 +32,24 @@ class Assembly:
     guards: dict[str, ReadGuard] = field(default_factory=dict[str, ReadGuard])
 
     async def assemble(self, row: SessionRow) -> Agent:
+        """The session's agent."""
+        guard = self.guards.setdefault(row.id, ReadGuard())
+        return self._agent(row, self._profile(row.agent), guard)
+
+    async def join(
+        self, row: SessionRow, name: str, call: str, tools: Mapping[str, Tool] | None
+    ) -> Agent:
+        """Another agent for a sub-task; see `agent.profile.Join`."""
+        guard = self.guards.setdefault(row.id, ReadGuard()).below.setdefault(call, ReadGuard())
+        agent = self._agent(row, self._profile(name), guard)
+        if tools is None:
+            return agent
+        return replace(agent, tools={n: t for n, t in agent.tools.items() if n in tools})
+
+    def _agent(self, row: SessionRow, profile: Profile, guard: ReadGuard) -> Agent:
         projects = self.projects()
         key = find_project(projects, row.project)
         root = project_folder(projects, key)
-        profile = self._profile(row.agent)
         model = self.models(profile.model or row.provider)
         work = Workspace(
             root=root,
@@ -41,14 +57,20 @@ class Assembly:
             protected=(self.data,),
             files=self.data / "files",
             limits=self.limits(),
-            guard=self.guards.setdefault(row.id, ReadGuard()),
+            guard=guard,
             vision=model.info.vision,
             safe_commands=projects[key].run_safe_commands,
         )
+        team = Team(
+            {name: one.description for name, one in self.profiles().items()},
+            partial(self.join, row),
+        )
         tools = {t.name: t for name in profile.providers for t in self.tools.get(name, ())}
+        if (calling := tools.get(call_agent.name)) is not None:
+            tools[calling.name] = introducing(calling, team.agents)
         prompt = profile.prompt + instructions(root)
         scripted = row.provider.startswith("scripted/")
-        return Agent(profile, model, prompt, tools, work, titles=not scripted)
+        return Agent(profile, model, prompt, tools, work, titles=not scripted, team=team)
 
     async def discard(self, session: str) -> None:
         """A session was deleted: its background commands end, its stored outputs go."""

@@ -25,7 +25,7 @@ class Door:
         self._image = image
         self.hub = hub
         self.speeches: dict[str, Speech] = {}
-        """Who speaks in which session."""
+        """What is being said in which session."""
         self._turns = Turns()
         self._loads = Turns()
         self._loading: dict[str, bool] = {}
@@ -94,7 +94,7 @@ class Door:
             if transcript and block.seq > transcript.seq:
                 transcript.add(block)
             if isinstance(block, Message) and speech:
-                speech.kept()
+                speech.kept(block.id)
             kind = str(block.__struct_config__.tag)
             self.hub.publish(Frame(kind, block.session, saved.json, block.seq))
         if with_row:

@@ -5,8 +5,9 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from msgspec import UNSET, structs
+from msgspec import structs
 
+from shipmate.agent.closing import close_open, closed
 from shipmate.agent.context import LoadImage, no_image
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
@@ -28,6 +29,7 @@ from shipmate.protocol import (
 )
 from shipmate.session import following
 from shipmate.session.background import Background
+from shipmate.session.deciding import only_one, undecided
 from shipmate.session.door import Door
 from shipmate.session.engine import Engine
 from shipmate.session.hub import Frame, Hub
@@ -36,8 +38,6 @@ from shipmate.session.rounds import (
     STOP,
     Assemble,
     Rounds,
-    close_open,
-    waiting_fields,
 )
 from shipmate.session.titles import ask_title, provisional
 from shipmate.tools.tool import SHUTDOWN
@@ -54,16 +54,6 @@ Discard: TypeAlias = Callable[[str], Awaitable[None]]
 
 async def _nothing_else(_session: str) -> None:
     """For who keeps nothing beside the blocks."""
-
-
-class DecidedError(ConflictError):
-    """Somebody, or something, decided first; `block` is what stands."""
-
-    code = "decided"
-
-    def __init__(self, block: Pending) -> None:
-        super().__init__("This was decided before; the card shows how.")
-        self.block = block
 
 
 class Executor:
@@ -167,7 +157,7 @@ class Executor:
         """Decide a pending approval; the first decision wins, `DecidedError` tells it."""
 
         def revise(kept: AnyBlock) -> AnyBlock:
-            asked = _undecided(kept, ApprovalRequest)
+            asked = undecided(kept, ApprovalRequest)
             return structs.replace(asked, result=approved, feedback=feedback, decided_by=by)
 
         decided = await self._settle(session, block, ApprovalRequest, revise)
@@ -178,7 +168,7 @@ class Executor:
         """Answer a pending question; the first answer wins, `DecidedError` tells it."""
 
         def revise(kept: AnyBlock) -> AnyBlock:
-            return structs.replace(_undecided(kept, AskUser), result=text)
+            return structs.replace(undecided(kept, AskUser), result=text)
 
         answered = await self._settle(session, block, AskUser, revise)
         assert isinstance(answered, AskUser)  # noqa: S101 - `revise` made it
@@ -187,10 +177,12 @@ class Executor:
     async def _settle(self, session: str, block: str, kind: type[Pending], revise: Any) -> AnyBlock:
         async with self.door.turn(session):
             transcript = await self.door.transcript(session)
-            block = block or _only_one(transcript, kind)
-            row = {**waiting_fields(transcript, but=block), "status": "running"}
+            block = block or only_one(transcript, kind)
+            row = {**transcript.waiting_fields(but=block), "status": "running"}
             written = await self.door.change(session, block, revise, row)
             point("decide.recorded")
+            if crew := self._rounds.crews.get(session):
+                crew.tell()
             self._engine.advance(session)
         return written.saved[0].block
 
@@ -207,6 +199,26 @@ class Executor:
                 fields = {**NOTHING_WAITS, "status": "idle"}
                 stopped = Done(session=session, finished=False, reason="stopped")
                 await self.door.record(session, *closed, row=fields, then=stopped)
+
+    async def stop_agent(self, session: str, call: str) -> None:
+        """End the sub-agent that works for `call`, with its own ones; the round goes on.
+        `NotFoundError`: none does."""
+        async with self.door.turn(session):
+            transcript = await self.door.transcript(session)
+            open_calls = [c for thread in transcript.threads() for c in thread.open_calls()]
+            found = next((c for c in open_calls if c.id == call and transcript.below(call)), None)
+            if found is None:
+                raise NotFoundError(f"No agent works for the call {call!r}; it may have ended.")
+            crew = self._rounds.crews.get(session)
+            if crew and await crew.stop(call):
+                return
+            text = "Not run: stopped by the user."
+            inner = close_open(transcript, "stop", text, below=call)
+            blocks = [*inner, *closed(transcript, found, None, "stop", text)]
+            await self.door.record(session, *blocks, row={"status": "running"})
+            if crew:
+                crew.tell()
+            self._engine.advance(session)
 
     async def resume(self, session: str) -> None:
         """Go on with a round that was interrupted, or that failed."""
@@ -278,22 +290,3 @@ class Executor:
                 await self.door.record(row.id, row={"title": title, "add_tokens": used})
         except ShipmateError as error:  # deleted, or nothing can be kept: the title stays
             log.info("the title of session %s was not kept: %s", row.id, error)
-
-
-def _undecided(kept: AnyBlock, kind: type[Pending]) -> Any:
-    if not isinstance(kept, kind):
-        raise NotFoundError(f"Nothing waits under {kept.id!r}.")
-    if kept.result is not UNSET:
-        raise DecidedError(kept)
-    return kept
-
-
-def _only_one(transcript: Transcript, kind: type[Pending]) -> str:
-    waiting = [block.id for block in transcript.pending() if isinstance(block, kind)]
-    if not waiting:
-        if decided := transcript.last_decided(kind):
-            raise DecidedError(decided)
-        raise ConflictError("Nothing waits for a decision in this session.")
-    if len(waiting) > 1:
-        raise ConflictError(f"Several wait: name one by its id ({', '.join(waiting)}).")
-    return waiting[0]

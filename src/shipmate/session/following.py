@@ -21,7 +21,7 @@ async def follow(
 ) -> AsyncGenerator[list[Frame]]:
     """Batches of frames of some sessions, each from its `seq` on: no gap, no duplicate.
 
-    First all blocks changed since, the text so far of a message that is being streamed, and
+    First all blocks changed since, the text so far of the messages that are being streamed, and
     the session's row; then what happens. A reader that falls too far behind gets the same
     again from where it was, with `done` where no round runs any more. A session that is gone
     is told as `session_deleted`. With `rows`, the changed row of every other session, too.
@@ -89,8 +89,8 @@ async def _catch_up(
     batch = [item for item in _unseen(watcher.take(), seen) if item.type not in PIECES]
     told = {item.session for item in batch if item.type in ("session", "session_deleted")}
     for session, row in rows.items():
-        if (speech := door.speeches.get(session)) and speech.message:
-            batch += [frame(event) for event in speech.message.so_far()]
+        if speech := door.speeches.get(session):
+            batch += [frame(event) for event in speech.to_join()]
         if session not in told:  # else what was told is newer than what was read
             batch.append(frame(SessionChanged(session=session, row=row)))
     yield batch

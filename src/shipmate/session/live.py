@@ -31,6 +31,11 @@ class LiveMessage:
             self.text_length += length(text)
         return deltas
 
+    @property
+    def said(self) -> tuple[str, str]:
+        """Text and reasoning so far."""
+        return "".join(self.text), "".join(self.reasoning)
+
     def so_far(self) -> list[StreamStart | Delta]:
         events: list[StreamStart | Delta] = [self.start]
         if self.reasoning:

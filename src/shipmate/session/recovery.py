@@ -2,6 +2,7 @@
 
 from msgspec import structs
 
+from shipmate.agent.threads import parent_of
 from shipmate.database.store import SessionFilter, Store
 from shipmate.faults import point
 from shipmate.protocol import Message, System
@@ -13,7 +14,13 @@ async def recover(store: Store) -> None:
     """What ran is interrupted, with the text it had; what waits goes on waiting."""
     point("recover.begun")
     for live in await store.live_texts():
-        partial = Message(id=live.id, text=live.text, reasoning=live.reasoning, partial=True)
+        partial = Message(
+            id=live.id,
+            parent=parent_of(live.id),
+            text=live.text,
+            reasoning=live.reasoning,
+            partial=True,
+        )
         await store.write(live.session, [structs.replace(partial, tokens_source="estimate")])
         point("recover.text_kept")
     for row in await store.sessions(

@@ -3,19 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from shipmate.agent.approvals import Closed, closing
+from shipmate.agent.closing import close_open
+from shipmate.agent.crew import Crew
 from shipmate.agent.loop import Round
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
 from shipmate.errors import NotFoundError, ShipmateError, StorageError
 from shipmate.faults import point
 from shipmate.llm.model import ModelError
-from shipmate.protocol import AnyBlock, ApprovalRequest, Done, SessionRow, Status, System
+from shipmate.protocol import AnyBlock, Done, SessionRow, Status, System
 from shipmate.session.background import Background
 from shipmate.session.door import Door
 from shipmate.session.speech import Speech
@@ -51,6 +52,8 @@ class Rounds:
     """Whether a round of the session runs."""
     finished: Callable[[SessionRow, Agent, Transcript], None]
     """Told of each round that came to its final answer."""
+    crews: dict[str, Crew] = field(default_factory=dict[str, Crew])
+    """The sub-agents of the rounds that run, by session."""
 
     async def run(self, session: str, again: Callable[[], bool]) -> None:
         """Carry the session on until it is finished or waits for the user. Never raises, except
@@ -68,6 +71,7 @@ class Rounds:
             self._tell_failure(session, UNEXPECTED)
         finally:
             self.door.speeches.pop(session, None)
+            self.crews.pop(session, None)
 
     def _tell_failure(self, session: str, why: str) -> None:
         self.door.tell(Done(session=session, finished=False, reason="error", error=why))
@@ -114,9 +118,7 @@ class Rounds:
 
     def _round(self, row: SessionRow, agent: Agent, transcript: Transcript) -> Round:
         session = row.id
-        speech = Speech(
-            session, agent.profile.name, agent.model.info.id, self.door.store, self.door.tell
-        )
+        speech = Speech(session, self.door.store, self.door.tell)
         self.door.speeches[session] = speech
 
         async def record(
@@ -126,10 +128,10 @@ class Rounds:
                 await self.door.record(session, *blocks, row=row, durable=durable)
 
         if transcript.steps == 0:
-            agent.work.guard.reads.clear()
-        return Round(
-            agent, transcript, record, speech, lambda: self.door.row(session).bypass_approval
-        )
+            agent.work.guard.new_round()
+        crew = Crew(transcript, record, speech, lambda: self.door.row(session).bypass_approval)
+        self.crews[session] = crew
+        return crew.round(agent, transcript)
 
     async def _cut(self, session: str, transcript: Transcript, cut: BaseException) -> Done:
         """What was being recorded is kept by now; what is open is closed, truthfully."""
@@ -141,7 +143,7 @@ class Rounds:
 
     async def _close(self, session: str, transcript: Transcript, end: End) -> SessionRow:
         done = structs.replace(end.done, session=session)
-        fields = {**waiting_fields(transcript), "status": _status(done), "error": done.error}
+        fields = {**transcript.waiting_fields(), "status": _status(done), "error": done.error}
         try:
             return (await self.door.record(session, *end.blocks, row=fields, then=done)).row
         except StorageError as unsaved:  # the disk is full: it is shown, and kept later
@@ -174,24 +176,6 @@ class Rounds:
 def _failed(why: str, code: str) -> End:
     block = System(text=why, level="error", code=code)
     return End(Done(finished=False, reason="error", error=why), (block,))
-
-
-def waiting_fields(transcript: Transcript, but: str = "") -> dict[str, Any]:
-    """The row's names of the oldest pending approval and question, `but` left out."""
-    pending = [block for block in transcript.pending() if block.id != but]
-    approvals = [b.id for b in pending if isinstance(b, ApprovalRequest)]
-    questions = [b.id for b in pending if not isinstance(b, ApprovalRequest)]
-    return {"pending_approval": "".join(approvals[:1]), "pending_question": "".join(questions[:1])}
-
-
-def close_open(transcript: Transcript, why: Closed, text: str) -> list[AnyBlock]:
-    """The blocks that close all that is open."""
-    pending = {block.call: block for block in transcript.pending()}
-    return [
-        block
-        for call in transcript.open_calls()
-        for block in closing(call, pending.get(call.id), why, text)
-    ]
 
 
 def _status(done: Done) -> Status:

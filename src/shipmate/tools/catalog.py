@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from shipmate.tools import ask, read_only, read_write, shell, todo
+from shipmate.tools import agents, ask, read_only, read_write, shell, todo
 from shipmate.tools.tool import Tool
 
 BUILTIN: Mapping[str, tuple[Tool, ...]] = {
@@ -11,4 +11,5 @@ BUILTIN: Mapping[str, tuple[Tool, ...]] = {
     "todo": todo.TOOLS,
     "ask": ask.TOOLS,
     "shell": shell.TOOLS,
+    "agents": agents.TOOLS,
 }

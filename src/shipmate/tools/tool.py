@@ -10,7 +10,7 @@ Parameters are spelled in snake case here and in camel case for the model.
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast, get_type_hints
 
@@ -74,6 +74,13 @@ class ReadGuard:
     )
     seen: dict[Path, str] = field(default_factory=dict[Path, str])
     """SHA-256 of the content the model last saw or wrote, for the whole session."""
+    below: dict[str, "ReadGuard"] = field(default_factory=dict[str, "ReadGuard"])
+    """Those of the sub-agents of this round, by their calls."""
+
+    def new_round(self) -> None:
+        """Nothing was read yet; what the model saw before, it still has seen."""
+        self.reads.clear()
+        self.below.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +117,17 @@ class ToolContext:
     answer: AskUser | None = None
     """The user's answer, when the tool had raised `NeedsAnswer`."""
     todo: AnyBlock | None = None
-    """The session's todo list as it stands."""
+    """The todo list of the session (of a sub-agent: its own) as it stands."""
+    spawn: "Spawn | None" = None
+    """Has another agent do a task; the thread of that agent belongs to this call."""
 
     @property
     def root(self) -> Path:
         return self.work.root
 
 
+Spawn: TypeAlias = Callable[[str, str], Awaitable[ToolOutput]]
+"""`await spawn(agent, task)`; raises `ToolError` where it cannot be done."""
 ToolFunction: TypeAlias = Callable[..., Awaitable[str | ToolOutput]]
 Judge: TypeAlias = Callable[..., Awaitable[Verdict]]
 """`async (ctx, **arguments) -> Verdict`, with the tool's own parameters."""
@@ -134,6 +145,8 @@ class Tool:
     """It changes something: never run beside another one. Reads run together."""
     repeatable: bool = False
     """Running it a second time does no harm (`ask_user`): no `started` mark, run anew."""
+    lasting: bool = False
+    """It may take long: its result is kept as soon as it is there, not with those beside it."""
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     """Spellings models use for a parameter: spelling to parameter."""
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -182,6 +195,11 @@ def tool(
         )
 
     return declare
+
+
+def lasting(tool: Tool) -> Tool:
+    """Mark a tool as one that may take long; written above `@tool`."""
+    return replace(tool, lasting=True)
 
 
 def _arguments_of(function: ToolFunction) -> type[msgspec.Struct]:

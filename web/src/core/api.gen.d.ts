@@ -271,8 +271,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End what runs and close what waits; what was said so far is kept.
-         * @description End what runs and close what waits; what was said so far is kept.
+         * End what runs and close what waits; what was said so far is kept. With `call` only the
+         * @description End what runs and close what waits; what was said so far is kept. With `call` only the
+         *     sub-agent of that call ends, and the round goes on. 404: no agent works for it.
          */
         post: operations["stop"];
         delete?: never;
@@ -657,6 +658,17 @@ export interface components {
             /** @default null */
             after?: number | null;
         };
+        /**
+         * AgentDetail
+         * @description What a sub-agent took for its task; its thread is the blocks with that `parent`.
+         */
+        AgentDetail: {
+            calls: number;
+            /** @enum {unknown} */
+            kind: "agent";
+            steps: number;
+            tokens: number;
+        };
         /** AgentView */
         AgentView: {
             description: string;
@@ -693,7 +705,7 @@ export interface components {
             choices?: string[];
             /** @default  */
             decided_by?: string;
-            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"];
+            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"];
             digest: string;
             /** @default  */
             feedback?: string;
@@ -1061,6 +1073,8 @@ export interface components {
             agent: string;
             id: string;
             model: string;
+            /** @default  */
+            parent: string;
             reasoning: string;
             text: string;
         };
@@ -1379,6 +1393,12 @@ export interface components {
         SignedIn: {
             token: string;
         };
+        /** Stop */
+        Stop: {
+            /** @default  */
+            call?: string;
+            session: string;
+        };
         /**
          * StreamEnd
          * @description The message ended; its block follows and is authoritative.
@@ -1474,7 +1494,7 @@ export interface components {
         };
         /**
          * Todo
-         * @description The todo list of the session; its id is `todo`.
+         * @description The todo list of the session; its id is `todo`. A sub-agent's own is `todo-<call>`.
          */
         Todo: {
             /** @default 0 */
@@ -1557,7 +1577,7 @@ export interface components {
             /** @default 0 */
             at: number;
             call: string;
-            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"];
+            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"];
             id: string;
             /** @default false */
             is_error?: boolean;
@@ -2095,7 +2115,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OfSession"];
+                "application/json": components["schemas"]["Stop"];
             };
         };
         responses: {

@@ -36,6 +36,9 @@ export const approve = (session: string, id: string, approved: boolean, feedback
 export const answerTo = (session: string, id: string, answer: string) =>
   got(api.POST("/api/agent/answer", { body: { session, id, answer } }));
 export const stop = (session: string) => got(api.POST("/api/agent/stop", { body: { session } }));
+/** Ends the sub-agent of a call alone. */
+export const stopAgent = (session: string, call: string) =>
+  got(api.POST("/api/agent/stop", { body: { session, call } }));
 export const resume = (session: string) =>
   got(api.POST("/api/agent/resume", { body: { session } }));
 export const dismiss = (session: string) =>

@@ -155,8 +155,7 @@ class Rows {
     if (this.asked.has(call.id)) return;
     const result = this.results.get(call.id);
     if (call.name === "call_agent") {
-      const blocks = this.shown.blocks.filter((block) => block.parent === call.id);
-      const lives = this.shown.lives.filter((live) => live.parent === call.id);
+      const { blocks, lives } = this.below(call.id);
       this.out.push({ key: `tool:${call.id}`, kind: "agent", call, result, blocks, lives });
       return;
     }
@@ -165,6 +164,17 @@ class Rows {
     if (approval && !this.parent && !byBypass(approval)) return; // it stands below its approval
     this.card(call, approval);
     this.fold();
+  }
+
+  /** What belongs to a sub-agent and to those that it called itself. */
+  private below(call: string): { blocks: AnyBlock[]; lives: Live[] } {
+    const calls = new Set([call]);
+    const blocks = this.shown.blocks.filter((block) => {
+      const inside = calls.has(block.parent ?? "");
+      if (inside && block.type === "tool") calls.add(block.id);
+      return inside;
+    });
+    return { blocks, lives: this.shown.lives.filter((live) => calls.has(live.parent)) };
   }
 
   private card(call: ToolCall, approval: ApprovalRequest | undefined): void {

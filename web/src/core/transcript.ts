@@ -35,7 +35,7 @@ export interface Snapshot {
   pending: AnyBlock[];
   epoch: string;
   last_seq: number;
-  live: { id: string; text: string; reasoning: string; agent: string; model: string }[];
+  live: { id: string; text: string; reasoning: string; agent: string; model: string; parent?: string }[];
   /** Whether there are older blocks than the window's. */
   more: boolean;
 }

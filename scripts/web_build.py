@@ -35,8 +35,9 @@ class Toolchain:
     npm: tuple[str, ...]
 
     def environment(self) -> dict[str, str]:
-        """So that what npm starts finds the same Node."""
-        return {**os.environ, "PATH": f"{self.node.parent}{os.pathsep}{os.environ['PATH']}"}
+        """So that what npm starts finds the same Node, and knows the machine's certificates."""
+        path = f"{self.node.parent}{os.pathsep}{os.environ['PATH']}"
+        return {"NODE_USE_SYSTEM_CA": "1", **os.environ, "PATH": path}
 
     def run(self, command: Sequence[str]) -> None:
         """Run in `web/`, quietly; a failure shows what was printed."""

@@ -2,6 +2,8 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
 
+const shipmate = process.env["SHIPMATE_URL"] ?? "http://127.0.0.1:8765";
+
 export default defineConfig({
   plugins: [svelte()],
   build: {
@@ -13,7 +15,8 @@ export default defineConfig({
   },
   worker: { format: "es" },
   server: {
-    proxy: { "/api": { target: process.env["SHIPMATE_URL"] ?? "http://127.0.0.1:8765" } },
+    // The server answers to its own Host and Origin only.
+    proxy: { "/api": { target: shipmate, changeOrigin: true, headers: { origin: shipmate } } },
   },
   test: {
     environment: "happy-dom",

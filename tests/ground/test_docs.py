@@ -29,7 +29,17 @@ def test_each_decision_is_listed() -> None:
 def test_both_readmes_name_the_same_commands() -> None:
     def commands(name: str) -> list[str]:
         text = (ROOT / name).read_text("utf-8")
-        blocks = re.findall(r"```\n(.*?)```", text, re.DOTALL)
+        blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
         return [re.sub(r"#.*|\".*?\"", "", line).strip() for b in blocks for line in b.splitlines()]
 
     assert commands("README.md") == commands("README.zh-CN.md") != []
+
+
+def test_both_readmes_have_the_same_parts_and_lead_to_the_same_pages() -> None:
+    def parts(name: str) -> tuple[list[str], list[str], list[int]]:
+        text = (ROOT / name).read_text("utf-8")
+        code = sorted(re.findall(r"`[^`\n]+`", text.replace("```", "")))
+        items = [len(re.findall(r"^(?:- |\d\. |\|)", p, re.MULTILINE)) for p in text.split("\n## ")]
+        return code, LINK.findall(text), items
+
+    assert parts("README.md") == parts("README.zh-CN.md")

@@ -94,6 +94,7 @@ class Prose:
     def __init__(self) -> None:
         self._clean = visible if sys.stdout.isatty() else str
         self._said: dict[str, int] = {}
+        self._called: set[str] = set()
         self._midline = False
 
     async def follow(self, told: Told, after: int) -> Followed:
@@ -108,7 +109,11 @@ class Prose:
             case Todo():
                 for item in event.items:
                     self._note(f"  {_MARKS[item.status]} {item.title}")
+            case ToolCall(id=call) if call in self._called:
+                pass  # it was shown when it was made; now it is started
             case _:
+                if isinstance(event, ToolCall):
+                    self._called.add(event.id)
                 if note := _note_of(event):
                     self._note(note)
 

@@ -51,6 +51,7 @@ class Assembly:
         key = find_project(projects, row.project)
         root = project_folder(projects, key)
         model = self.models(profile.model or row.provider)
+        # `run_safe_commands` is not passed on: unasked, a command runs in a sandbox only.
         work = Workspace(
             root=root,
             session=row.id,
@@ -59,7 +60,6 @@ class Assembly:
             limits=self.limits(),
             guard=guard,
             vision=model.info.vision,
-            safe_commands=projects[key].run_safe_commands,
         )
         team = Team(
             {name: one.description for name, one in self.profiles().items()},

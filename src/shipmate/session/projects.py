@@ -15,6 +15,7 @@ class ProjectSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     name: str = ""
     github: str = ""
     run_safe_commands: bool = False
+    """Commands judged safe run unasked where a sandbox is active; there is none yet."""
 
 
 def find_project(projects: Mapping[str, ProjectSettings], wanted: str) -> str:

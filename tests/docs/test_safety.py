@@ -1,0 +1,31 @@
+"""What safety.md promises, where it can be tried in a line."""
+
+import json
+from pathlib import Path
+
+from tests.cli.server import shipmate
+from tests.docs.pages import of
+from tests.docs.shell import Reader
+from tests.provider import Provider, call_reply
+
+
+def test_the_commands_of_the_page_show_three_verdicts_and_a_refusal(someone: Reader) -> None:
+    [example] = [e for e in of("sh") if e.page == "docs/safety.md"]
+    rows = [json.loads(line) for line in someone.run(example).stdout.strip().split("\n")]
+    assert [row["verdict"] for row in rows] == ["safe", "dangerous", "blocked", "deny"]
+
+
+def test_a_safe_command_asks_whatever_the_project_says(tmp_path: Path, provider: Provider) -> None:
+    """There is no sandbox, and the setting counts in one only."""
+    project, data = tmp_path / "project", tmp_path / "data"
+    project.mkdir()
+    data.mkdir()
+    (data / "config.toml").write_text(
+        f'[providers.own]\nbase_url = "{provider.url}"\n'
+        f'[projects.demo]\npath = "{project}"\nrun_safe_commands = true\n'
+    )
+    provider.queue(call_reply(("shell_exec", {"command": "ls"})))
+    done = shipmate("run", "--data", data, "-p", "demo", "-m", "own/m", "--json", "look")
+    told = [json.loads(line) for line in done.stdout.decode().strip().split("\n")]
+    [decided] = [e for e in told if e["type"] == "approval_request" and "result" in e]
+    assert decided["result"] is False

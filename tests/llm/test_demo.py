@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from shipmate.llm.demo import DEMO_FILE, DemoModel, next_step, readable
+from shipmate.llm.demo import DEMO_FILE, DemoModel, Seen, next_step, proposed, readable
+from shipmate.llm.demo_words import ENGLISH
 from shipmate.llm.model import CallPart, ChatMessage, Part, Reply, ToolSpec
 
 ALL = {"list_files", "read_file", "manage_todo_list", "write_file", "ask_user"}
@@ -77,8 +78,14 @@ def test_tools_that_are_not_offered_are_left_out() -> None:
 
 def test_a_project_without_a_readable_file_is_no_obstacle() -> None:
     assert readable("src/\n.git/\nimage.png\nThe folder is empty.") == ""
-    assert readable(f"{DEMO_FILE}\nmain.py") == "main.py"
+    assert readable(f"{DEMO_FILE}\nshipmate-demo-2.md\nmain.py") == "main.py"
     assert readable("zeta.md\nREADME.rst") == "README.rst"
+
+
+def test_a_second_tour_proposes_another_file_so_that_there_is_something_to_approve() -> None:
+    listing = f"README.md\n{DEMO_FILE}\nshipmate-demo-2.md"
+    seen = Seen(ENGLISH, "hi", {"list_files": [listing]}, fresh=False)
+    assert proposed(seen) == "shipmate-demo-3.md"
 
 
 async def test_it_streams_what_it_says() -> None:

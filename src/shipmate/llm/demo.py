@@ -18,6 +18,7 @@ from shipmate.llm.scripted import DEMO, ScriptedModel
 DEMO_TITLE = "Scripted demo (no AI)"
 DEMO_FILE = "shipmate-demo.md"
 
+_DEMO_FILES = re.compile(r"shipmate-demo(-\d+)?\.md")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _READABLE = re.compile(r"^(?!.*/$)[^\s].*\.(md|txt|rst|py|js|ts|toml|json|c|go|rs|java|html|css)$")
 
@@ -109,7 +110,7 @@ def _write(seen: Seen) -> Step | None:
     read = seen.last("read_file")
     found = seen.words.found.format(file=file, count=read.count("\n") + 1) if file else ""
     content = seen.words.content.format(found=found)
-    return seen.words.writing, {"path": DEMO_FILE, "content": content}
+    return seen.words.writing, {"path": proposed(seen), "content": content}
 
 
 def _progress(seen: Seen) -> Step | None:
@@ -145,17 +146,28 @@ def _todo(words: Words, current: int) -> dict[str, Any]:
     return {"todoList": items}
 
 
+def proposed(seen: Seen) -> str:
+    """A file that is not there yet: to write what a file holds already needs no approval, and
+    the tour is about approvals."""
+    names = {line.strip() for line in seen.last("list_files").split("\n")}
+    name, number = DEMO_FILE, 1
+    while name in names:
+        number += 1
+        name = f"shipmate-demo-{number}.md"
+    return name
+
+
 def readable(listing: str) -> str:
     """A file of the listing that is worth reading: a README first, else the first text file."""
     names = [line.strip() for line in listing.split("\n")]
-    files = [name for name in names if _READABLE.match(name) and name != DEMO_FILE]
+    files = [name for name in names if _READABLE.match(name) and not _DEMO_FILES.fullmatch(name)]
     readmes = [name for name in files if name.lower().startswith("readme")]
     return next(iter(readmes or files), "")
 
 
 def _farewell(seen: Seen) -> str:
     answer = seen.last("ask_user").strip()
-    return seen.words.farewell.format(answer=_short(answer) or "…", file=DEMO_FILE)
+    return seen.words.farewell.format(answer=_short(answer) or "…", file=proposed(seen))
 
 
 def _short(text: str) -> str:

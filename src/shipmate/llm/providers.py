@@ -97,6 +97,7 @@ class Providers:
             known = [*self._settings(), *BUILT_IN]
             raise NotFoundError(
                 f"There is no model provider {provider!r}{did_you_mean(provider, known)}"
+                " (one is set up on the page under Settings, Models, or in config.toml)"
             )
         made, live = self._made.get(name), self._live.get(provider)
         if made is None or made.settings != settings or made.live != live:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from tests.cli.server import Served, served
 from tests.provider import Provider
@@ -55,7 +55,8 @@ class Desk:
     project: Path
     data: Path
     problems: list[str]
-    """What the browser complained about: refused scripts and styles, errors, failed loads."""
+    """What the browser complained about: refused scripts and styles, errors, failed loads;
+    and requests to anywhere else."""
     expected: list[str] = field(default_factory=list[str])
     """Parts of complaints that a test brings about on purpose."""
 
@@ -81,6 +82,20 @@ class Desk:
         expect(self.page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
+def complaints(page: Page, home: str) -> list[str]:
+    """What the browser will complain about, and each request to another place than `home`."""
+    problems: list[str] = []
+
+    def asked(request: Request) -> None:
+        if not request.url.startswith((home + "/", "data:", "blob:")):
+            problems.append(f"asked for {request.url}")
+
+    page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", asked)
+    return problems
+
+
 @pytest.fixture
 def desk(page: Page, provider: Provider, tmp_path: Path) -> Generator[Desk]:
     project, data = tmp_path / "demo", tmp_path / "data"
@@ -88,11 +103,9 @@ def desk(page: Page, provider: Provider, tmp_path: Path) -> Generator[Desk]:
     data.mkdir(mode=0o700)
     (project / "README.md").write_text("# Demo\n")
     (data / "config.toml").write_text(CONFIG.format(url=provider.url, project=project))
-    problems: list[str] = []
-    page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
     page.set_default_timeout(15_000)
     with served(data) as server:
+        problems = complaints(page, server.url)
         page.add_init_script("localStorage.setItem('shipmate.project', 'demo')")
         page.goto(server.token_url)
         expect(page.get_by_role("button", name="Model: fake/m")).to_be_visible()

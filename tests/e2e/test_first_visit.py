@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from shipmate.llm.demo import DEMO_FILE
 from tests.cli.server import Served, served
+from tests.e2e.conftest import complaints
 from tests.e2e.test_access import faults
 
 REFUSED = "status of 401"
@@ -23,7 +24,7 @@ class Visit:
     page: Page
     server: Served
     project: Path
-    problems: list[str] = field(default_factory=list[str])
+    problems: list[str]
 
     def section(self, name: str) -> Locator:
         return self.page.get_by_role("main").get_by_role("heading", name=name)
@@ -35,12 +36,9 @@ def visit(page: Page, tmp_path: Path) -> Generator[Visit]:
     project.mkdir()
     (project / "README.md").write_text("# Project\n\nWhat it is.\n")
     with served(tmp_path / "data") as server:
-        visit = Visit(page, server, project)
-        problems = visit.problems
-        page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: problems.append(str(error)))
+        visit = Visit(page, server, project, complaints(page, server.url))
         yield visit
-        found = [text for text in problems if REFUSED not in text]
+        found = [text for text in visit.problems if REFUSED not in text]
         page.goto("about:blank")
     assert found == []
 

@@ -69,6 +69,8 @@ class Desk:
     def say(self, text: str) -> None:
         """Send as the first message of a new chat, or as the next of the one that is open."""
         self.write(text)
+        send = self.page.get_by_role("button", name="Send", exact=True)
+        expect(send).to_have_attribute("aria-disabled", "false")  # the models are known
         self.page.keyboard.press("Control+Enter")
         expect(self.page.get_by_role("textbox", name="Message")).to_have_value("")
 

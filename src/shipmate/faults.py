@@ -22,6 +22,7 @@ POINTS = frozenset(
     command.running
     write.before_rename write.renamed
     stop.cut
+    queue.changed queue.said
     title.asked
     delete.begun delete.rows_gone
     migration.begun migration.done

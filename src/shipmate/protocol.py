@@ -342,6 +342,23 @@ class Retry(Event, frozen=True, kw_only=True, tag="retry"):
     reason: str
 
 
+class Queued(Frozen, frozen=True, kw_only=True):
+    """A message that waits for its turn. Said, it is the `user` block with its id."""
+
+    id: str = msgspec.field(default_factory=new_id)
+    text: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    client_id: str = ""
+    at: int = 0
+    """When it was queued, milliseconds since 1970 UTC."""
+
+
+class QueueChanged(Event, frozen=True, kw_only=True, tag="queue"):
+    """What waits to be said, whole, the next first; after each change of it."""
+
+    items: tuple[Queued, ...] = ()
+
+
 Status: TypeAlias = Literal[
     "idle", "running", "waiting_approval", "waiting_answer", "interrupted", "error"
 ]
@@ -415,6 +432,7 @@ AnyEvent: TypeAlias = (
     | Retry
     | SessionChanged
     | SessionDeleted
+    | QueueChanged
     | Done
     | KeepAlive
 )

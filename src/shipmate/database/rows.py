@@ -16,6 +16,7 @@ from shipmate.protocol import (
     ContextUsage,
     Message,
     SessionRow,
+    User,
     clean,
     decode_kept,
     encode,
@@ -150,6 +151,8 @@ def _save(db: sqlite3.Connection, session: str, block: AnyBlock, seq: int, at: i
     db.execute(_SAVE, (*values, row_hash(*values)))
     if isinstance(block, Message):
         db.execute("DELETE FROM live_text WHERE session = ? AND message = ?", (session, block.id))
+    elif isinstance(block, User):
+        db.execute("DELETE FROM queue WHERE session = ? AND id = ?", (session, block.id))
     return Saved(block, body)
 
 

@@ -14,7 +14,7 @@ from shipmate.database.migrations import migrate
 from shipmate.database.writer import connect
 from shipmate.errors import StorageError
 
-TABLES = ("meta", "sessions", "blocks", "api_tokens", "sign_ins")
+TABLES = ("meta", "sessions", "blocks", "queue", "api_tokens", "sign_ins")
 _BEYOND = 100_000
 """How many row numbers are tried after the last one that could be read."""
 

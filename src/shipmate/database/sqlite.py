@@ -15,11 +15,12 @@ from shipmate.database import rows
 from shipmate.database.backups import back_up, how_to_mend
 from shipmate.database.integrity import DamagedError, check_quickly
 from shipmate.database.migrations import is_older, migrate
+from shipmate.database.queue import Revise, read_queue, revise_queue
 from shipmate.database.store import Kept, LiveText, SessionFilter, Written
 from shipmate.database.writer import Writer, connect, explain
 from shipmate.errors import StorageError
 from shipmate.faults import point
-from shipmate.protocol import AnyBlock, SessionRow, decode_kept
+from shipmate.protocol import AnyBlock, Queued, SessionRow, decode_kept
 
 log = logging.getLogger(__name__)
 
@@ -133,6 +134,12 @@ class SqliteStore:
         values = (session, before, before, limit)
         kept = await self.read(lambda db: rows.read_blocks(db, tail, *values))
         return kept[::-1]
+
+    async def queue(self, session: str) -> list[Queued]:
+        return await self.read(lambda db: read_queue(db, session))
+
+    async def change_queue(self, session: str, revise: Revise) -> list[Queued]:
+        return await self._writer.run(lambda db: revise_queue(db, session, revise))
 
     def append_text(self, session: str, message: str, text: str, reasoning: str) -> None:
         statement = (

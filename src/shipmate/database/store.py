@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from shipmate.protocol import AnyBlock, SessionRow
+from shipmate.protocol import AnyBlock, Queued, SessionRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,17 @@ class Store(Protocol):
 
     async def window(self, session: str, before: int = 0, limit: int = 100) -> list[Kept]:
         """The last `limit` blocks (before the place `before`), by `pos`."""
+        ...
+
+    async def queue(self, session: str) -> list[Queued]:
+        """What waits to be said, the next first. One goes when the `User` block with its id is
+        kept."""
+        ...
+
+    async def change_queue(
+        self, session: str, revise: Callable[[Sequence[Queued]], Sequence[Queued]]
+    ) -> list[Queued]:
+        """Read, revise and keep the queue in one transaction; what `revise` raises undoes it."""
         ...
 
     def append_text(self, session: str, message: str, text: str, reasoning: str) -> None:

@@ -33,6 +33,9 @@ class Attached(Input, frozen=True, kw_only=True):
     name: Annotated[str, Meta(max_length=300)]
     text: str
 
+    def block(self) -> Attachment:
+        return Attachment(kind=self.kind, name=self.name, text=self.text)
+
 
 class Chat(Input, frozen=True, kw_only=True):
     """Without `session` a new one is made. `task` and `message` mean the same."""
@@ -52,6 +55,9 @@ class Chat(Input, frozen=True, kw_only=True):
     """Sent again with the same one, the message is said once, and a new session made once."""
     after: Annotated[int, Meta(ge=0)] | None = None
     """Of a session that is known: the last `seq` the client has."""
+    when: Literal["steer", "queue"] = "steer"
+    """While a round runs: `steer` reaches the model before its next step, `queue` waits until
+    the final answer."""
 
     @property
     def text(self) -> str:
@@ -150,9 +156,12 @@ async def _said(call: Call[Chat], row: SessionRow) -> Frames:
         return executor.until_done(row.id, place)
     if not last and asked.after is None:
         place = row.last_seq
-    attachments = [
-        Attachment(kind=one.kind, name=one.name, text=one.text) for one in asked.attachments
-    ]
+    attachments = [one.block() for one in asked.attachments]
+    if asked.when == "queue" and asked.session:
+        await executor.queue.add(
+            row.id, asked.text, attachments=attachments, client_id=asked.client_id
+        )
+        return executor.until_done(row.id, place)
     frames = executor.follow({row.id: place})
     point("chat.created")
     try:

@@ -33,13 +33,14 @@ from shipmate.session.deciding import only_one, undecided
 from shipmate.session.door import Door
 from shipmate.session.engine import Engine
 from shipmate.session.hub import Frame, Hub
+from shipmate.session.queue import Queue
 from shipmate.session.recovery import recover
 from shipmate.session.rounds import (
     STOP,
     Assemble,
     Rounds,
 )
-from shipmate.session.titles import ask_title, provisional
+from shipmate.session.titles import Titles, provisional
 from shipmate.tools.tool import SHUTDOWN
 
 log = logging.getLogger(__name__)
@@ -71,8 +72,10 @@ class Executor:
         self._discard = discard
         self.door = Door(store, Hub(), image)
         self._tasks = Background(tasks)
+        self._titles = Titles(self.door, self._tasks)
         self._rounds = Rounds(self.door, assemble, self._tasks, self.runs, self._finished)
         self._engine = Engine(self._tasks, self._rounds.run)
+        self.queue = Queue(self.door, self._say, self.runs)
 
     def runs(self, session: str) -> bool:
         """Whether a round of the session runs."""
@@ -123,16 +126,19 @@ class Executor:
             transcript = await self.door.transcript(session)
             if client_id and (said := transcript.users.get(client_id)):
                 return said
-            closed: list[AnyBlock] = []
-            fields = None
-            if not self.runs(session):
-                closed = close_open(transcript, "moved_on", "Not run: the user moved on.")
-                fields = self._begun(session, text)
-            user = User(text=text, client_id=client_id)
-            written = await self.door.record(session, *closed, *attachments, user, row=fields)
-            point("send.recorded")
-            self._engine.advance(session)
-            point("send.advanced")
+            return await self._say(session, User(text=text, client_id=client_id), attachments)
+
+    async def _say(self, session: str, user: User, attachments: Sequence[Attachment]) -> User:
+        closed: list[AnyBlock] = []
+        fields = None
+        if not self.runs(session):
+            transcript = await self.door.transcript(session)
+            closed = close_open(transcript, "moved_on", "Not run: the user moved on.")
+            fields = self._begun(session, user.text)
+        written = await self.door.record(session, *closed, *attachments, user, row=fields)
+        point("send.recorded")
+        self._engine.advance(session)
+        point("send.advanced")
         said = written.saved[-1].block
         assert isinstance(said, User)  # noqa: S101 - the last one above
         return said
@@ -191,6 +197,7 @@ class Executor:
     async def stop(self, session: str) -> None:
         """End what runs and close what waits. Harmless where nothing does."""
         async with self.door.turn(session):
+            self.queue.hold(session)
             await self._engine.stop(session, STOP)
             transcript = await self.door.transcript(session)
             point("stop.cut")
@@ -272,21 +279,7 @@ class Executor:
         await asyncio.gather(*(self._engine.stop(session, SHUTDOWN) for session in running))
         await self._tasks.end(end - asyncio.get_running_loop().time())
 
-    # --- after a round ------------------------------------------------------------------
-
     def _finished(self, row: SessionRow, agent: Agent, transcript: Transcript) -> None:
-        if not agent.titles or len(transcript.users) != 1 or not transcript.last_message:
-            return
-        task = next(iter(transcript.users.values())).text
-        if row.title == provisional(task):
-            answer = transcript.last_message.text
-            title = self._title(row, agent, task, answer)
-            self._tasks.start(title, f"the title of session {row.id}")
-
-    async def _title(self, row: SessionRow, agent: Agent, task: str, answer: str) -> None:
-        title, used = await ask_title(agent, task, answer)
-        try:
-            if title and (await self.store.session(row.id)).title == row.title:
-                await self.door.record(row.id, row={"title": title, "add_tokens": used})
-        except ShipmateError as error:  # deleted, or nothing can be kept: the title stays
-            log.info("the title of session %s was not kept: %s", row.id, error)
+        self._titles.finished(row, agent, transcript)
+        self.queue.finished(row.id)
+        self._tasks.start(self.queue.next(row.id), f"the queue of session {row.id}")

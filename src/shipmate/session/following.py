@@ -1,13 +1,13 @@
 """Following sessions: what was kept, what is being said, and then everything as it happens."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Set
 from contextlib import aclosing
 
 from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Kept
 from shipmate.errors import NotFoundError
-from shipmate.protocol import Done, SessionChanged, SessionDeleted, SessionRow
+from shipmate.protocol import Done, QueueChanged, Queued, SessionChanged, SessionDeleted, SessionRow
 from shipmate.session.door import Door
 from shipmate.session.hub import ROWS, Frame, Watcher, frame, joined
 
@@ -76,24 +76,40 @@ async def _catch_up(
     door: Door, seen: dict[str, int], watcher: Watcher
 ) -> AsyncGenerator[list[Frame]]:
     rows: dict[str, SessionRow] = {}
-    for session in list(seen):
+    queues: dict[str, list[Queued]] = {}
+    for session, known in list(seen.items()):
         try:
             while page := await door.store.changes(session, seen[session], PAGE):
                 seen[session] = page[-1].seq
                 yield [_kept(session, kept) for kept in page]
             rows[session] = await door.store.session(session)
+            queued = await door.store.queue(session)
+            if queued or known:  # who knows the session may know of some that are gone
+                queues[session] = queued
         except NotFoundError:
             del seen[session]
             yield [frame(SessionDeleted(session=session))]
     # From here on without a pause: what came meanwhile, the text so far, and the rows.
     batch = [item for item in _unseen(watcher.take(), seen) if item.type not in PIECES]
-    told = {item.session for item in batch if item.type in ("session", "session_deleted")}
+    yield batch + _as_it_stands(door, rows, queues, {(item.session, item.type) for item in batch})
+
+
+def _as_it_stands(
+    door: Door,
+    rows: Mapping[str, SessionRow],
+    queues: Mapping[str, list[Queued]],
+    told: Set[tuple[str, str]],
+) -> list[Frame]:
+    """The text so far, the queue and the row of sessions; what was told is newer than these."""
+    frames: list[Frame] = []
     for session, row in rows.items():
         if speech := door.speeches.get(session):
-            batch += [frame(event) for event in speech.to_join()]
-        if session not in told:  # else what was told is newer than what was read
-            batch.append(frame(SessionChanged(session=session, row=row)))
-    yield batch
+            frames += [frame(event) for event in speech.to_join()]
+        if session in queues and (session, "queue") not in told:
+            frames.append(frame(QueueChanged(session=session, items=tuple(queues[session]))))
+        if not told & {(session, "session"), (session, "session_deleted")}:
+            frames.append(frame(SessionChanged(session=session, row=row)))
+    return frames
 
 
 async def _dones(door: Door, sessions: Mapping[str, int]) -> list[Done]:

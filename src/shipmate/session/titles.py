@@ -1,12 +1,21 @@
 """Titles of sessions: the task's first line at once, the model's own words later."""
 
+import logging
 import re
 import unicodedata
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from shipmate.agent.profile import Agent
+from shipmate.agent.transcript import Transcript
+from shipmate.errors import ShipmateError
 from shipmate.faults import point
 from shipmate.llm.model import ChatMessage, ModelError, Reply
+from shipmate.protocol import SessionRow
+from shipmate.session.background import Background
+from shipmate.session.door import Door
+
+log = logging.getLogger(__name__)
 
 MAX_TITLE = 80
 _ASK = (
@@ -44,3 +53,29 @@ async def ask_title(agent: Agent, task: str, answer: str) -> tuple[str, int]:
     point("title.asked")
     used = reply.usage.prompt + reply.usage.completion if reply.usage else 0
     return provisional(re.sub(r"[\"“”«»#*`]+", "", reply.text)), used
+
+
+@dataclass(frozen=True, slots=True)
+class Titles:
+    """Asks for the title of a session after its first final answer, beside everything else."""
+
+    door: Door
+    tasks: Background
+
+    def finished(self, row: SessionRow, agent: Agent, transcript: Transcript) -> None:
+        """A round came to its final answer."""
+        if not agent.titles or len(transcript.users) != 1 or not transcript.last_message:
+            return
+        task = next(iter(transcript.users.values())).text
+        if row.title == provisional(task):
+            answer = transcript.last_message.text
+            title = self._title(row, agent, task, answer)
+            self.tasks.start(title, f"the title of session {row.id}")
+
+    async def _title(self, row: SessionRow, agent: Agent, task: str, answer: str) -> None:
+        title, used = await ask_title(agent, task, answer)
+        try:
+            if title and (await self.door.store.session(row.id)).title == row.title:
+                await self.door.record(row.id, row={"title": title, "add_tokens": used})
+        except ShipmateError as error:  # deleted, or nothing can be kept: the title stays
+            log.info("the title of session %s was not kept: %s", row.id, error)

@@ -618,6 +618,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What waits to be said in a session.
+         * @description What waits to be said in a session.
+         */
+        get: operations["queue"];
+        put?: never;
+        /**
+         * Queue a message: it is said when the round has come to its final answer. Where nothing
+         * @description Queue a message: it is said when the round has come to its final answer. Where nothing
+         *     runs, waits or is queued it is said at once. 409: 100 wait already.
+         */
+        post: operations["queue_message"];
+        /**
+         * Take a message out of the queue, unsaid. 404: it was said or deleted meanwhile.
+         * @description Take a message out of the queue, unsaid. 404: it was said or deleted meanwhile.
+         */
+        delete: operations["delete_queued"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a queued message's text, or its place among the others. 404: it was said or
+         * @description Change a queued message's text, or its place among the others. 404: it was said or
+         *     deleted meanwhile.
+         */
+        patch: operations["edit_queued"];
+        trace?: never;
+    };
+    "/api/queue/send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say a queued message now: while a round runs it reaches the model before its next step,
+         * @description Say a queued message now: while a round runs it reaches the model before its next step,
+         *     else its round begins. 404: it was said or deleted meanwhile.
+         */
+        post: operations["send_queued"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/settings": {
         parameters: {
             query?: never;
@@ -647,6 +702,16 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** Add */
+        Add: {
+            /** @default [] */
+            attachments?: components["schemas"]["Attached"][];
+            /** @default  */
+            client_id?: string;
+            session: string;
+            /** @default  */
+            text?: string;
+        };
         /** AddProject */
         AddProject: {
             /** @default  */
@@ -685,7 +750,7 @@ export interface components {
             session: components["schemas"]["SessionRow"];
         };
         AnyBlock: components["schemas"]["User"] | components["schemas"]["Attachment"] | components["schemas"]["System"] | components["schemas"]["Message"] | components["schemas"]["ToolCall"] | components["schemas"]["ToolResult"] | components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"] | components["schemas"]["Todo"] | components["schemas"]["Summary"];
-        AnyEvent: components["schemas"]["User"] | components["schemas"]["Attachment"] | components["schemas"]["System"] | components["schemas"]["Message"] | components["schemas"]["ToolCall"] | components["schemas"]["ToolResult"] | components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"] | components["schemas"]["Todo"] | components["schemas"]["Summary"] | components["schemas"]["StreamStart"] | components["schemas"]["Delta"] | components["schemas"]["StreamEnd"] | components["schemas"]["Retry"] | components["schemas"]["SessionChanged"] | components["schemas"]["SessionDeleted"] | components["schemas"]["Done"] | components["schemas"]["KeepAlive"];
+        AnyEvent: components["schemas"]["User"] | components["schemas"]["Attachment"] | components["schemas"]["System"] | components["schemas"]["Message"] | components["schemas"]["ToolCall"] | components["schemas"]["ToolResult"] | components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"] | components["schemas"]["Todo"] | components["schemas"]["Summary"] | components["schemas"]["StreamStart"] | components["schemas"]["Delta"] | components["schemas"]["StreamEnd"] | components["schemas"]["Retry"] | components["schemas"]["SessionChanged"] | components["schemas"]["SessionDeleted"] | components["schemas"]["QueueChanged"] | components["schemas"]["Done"] | components["schemas"]["KeepAlive"];
         /**
          * ApprovalRequest
          * @description A call that waits for the user. Its id is `<call>-approval`.
@@ -860,6 +925,11 @@ export interface components {
             session?: string;
             /** @default  */
             task?: string;
+            /**
+             * @default steer
+             * @enum {unknown}
+             */
+            when?: "queue" | "steer";
         };
         /**
          * CommandDetail
@@ -938,6 +1008,13 @@ export interface components {
             session?: string;
             /** @enum {unknown} */
             type: "done";
+        };
+        /** Edit */
+        Edit: {
+            id: string;
+            place?: number;
+            session: string;
+            text?: string;
         };
         /** Exchange */
         Exchange: {
@@ -1200,6 +1277,11 @@ export interface components {
         OfSession: {
             session: string;
         };
+        /** One */
+        One: {
+            id: string;
+            session: string;
+        };
         /**
          * Price
          * @description Per million tokens, in whatever currency the provider bills.
@@ -1259,6 +1341,37 @@ export interface components {
             thinking_enabled: boolean | null;
             title: string;
             type: string;
+        };
+        /**
+         * QueueChanged
+         * @description What waits to be said, whole, the next first; after each change of it.
+         */
+        QueueChanged: {
+            /** @default [] */
+            items?: components["schemas"]["Queued"][];
+            /** @default  */
+            session?: string;
+            /** @enum {unknown} */
+            type: "queue";
+        };
+        /** QueueList */
+        QueueList: {
+            items: components["schemas"]["Queued"][];
+        };
+        /**
+         * Queued
+         * @description A message that waits for its turn. Said, it is the `user` block with its id.
+         */
+        Queued: {
+            /** @default 0 */
+            at?: number;
+            /** @default [] */
+            attachments?: components["schemas"]["Attachment"][];
+            /** @default  */
+            client_id?: string;
+            id?: string;
+            /** @default  */
+            text?: string;
         };
         /** Reply */
         Reply: {
@@ -1639,6 +1752,18 @@ export interface components {
             text: string;
             /** @enum {unknown} */
             type: "user";
+        };
+        /** Which */
+        Which: {
+            /** @default  */
+            id?: string;
+            /** @default  */
+            session?: string;
+        };
+        /** Whose */
+        Whose: {
+            /** @default  */
+            session?: string;
         };
         /** Window */
         Window: {
@@ -2704,6 +2829,166 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    queue: {
+        parameters: {
+            query?: {
+                session?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueList"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    queue_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Add"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queued"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_queued: {
+        parameters: {
+            query?: {
+                session?: string;
+                id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_queued: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Edit"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueList"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    send_queued: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["One"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
             };
             /** @description What is wrong, where, and what to do. */
             default: {

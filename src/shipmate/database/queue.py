@@ -1,0 +1,31 @@
+"""Messages that wait for their turn: the statements a transaction is made of."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from shipmate.database import rows
+from shipmate.protocol import Queued, encode
+
+Revise: TypeAlias = Callable[[Sequence[Queued]], Sequence[Queued]]
+
+_decode = msgspec.json.Decoder(Queued).decode
+
+
+def read_queue(db: sqlite3.Connection, session: str) -> list[Queued]:
+    query = "SELECT body FROM queue WHERE session = ? ORDER BY place"
+    return [_decode(body) for (body,) in db.execute(query, (session,))]
+
+
+def revise_queue(db: sqlite3.Connection, session: str, revise: Revise) -> list[Queued]:
+    """Write the session's queue anew, as `revise` makes it; what it raises undoes all."""
+    rows.read_session(db, session)
+    revised = list(revise(read_queue(db, session)))
+    db.execute("DELETE FROM queue WHERE session = ?", (session,))
+    db.executemany(
+        "INSERT INTO queue VALUES (?, ?, ?, ?)",
+        [(session, place, one.id, encode(one)) for place, one in enumerate(revised)],
+    )
+    return revised

@@ -71,7 +71,7 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         executor = Executor(store, tasks, assembly.assemble, images, assembly.discard)
         stack.push_async_callback(end_background)
         await asyncio.to_thread(processes.sweep, processes.owner(config.data / FILES))
-        await executor.recover()
+        await executor.recover(resume_once=config.settings.server.resume_once)
         stack.push_async_callback(executor.close, grace)
         yield Parts(config, store, providers, assembly, executor)
 

@@ -23,6 +23,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Empty: `sessions.db` in the data directory."""
     public_url: str = ""
     """Behind a proxy: the exact address in the browser, such as `https://ship.example.org`."""
+    resume_once: bool = False
+    """A round that was cut off goes on by itself at the start, once."""
     trusted_proxies: tuple[str, ...] = ()
     """IP addresses or networks whose forwarding headers are believed."""
 

@@ -34,7 +34,7 @@ from shipmate.session.door import Door
 from shipmate.session.engine import Engine
 from shipmate.session.hub import Frame, Hub
 from shipmate.session.queue import Queue
-from shipmate.session.recovery import recover
+from shipmate.session.recovery import RESUMED, recover, to_resume
 from shipmate.session.rounds import (
     STOP,
     Assemble,
@@ -266,9 +266,12 @@ class Executor:
 
     # --- start and end ------------------------------------------------------------------
 
-    async def recover(self) -> None:
-        """See `session.recovery.recover`."""
+    async def recover(self, *, resume_once: bool = False) -> None:
+        """See `session.recovery.recover`. `resume_once`: what was cut off goes on by itself."""
         await recover(self.store)
+        for session in await to_resume(self.store) if resume_once else ():
+            await self.door.record(session, structs.replace(RESUMED, id=new_id()))
+            await self.resume(session)
 
     async def close(self, grace: float = 0) -> None:
         """After `grace` seconds cut every round that still runs; it can be resumed. Titles that

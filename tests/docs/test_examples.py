@@ -20,6 +20,7 @@ from shipmate.tools.tool import Tool, Workspace
 from tests.docs import words
 from tests.docs.pages import EXAMPLES, LANGUAGES, PAGES, ROOT, SPANS, Example, blocks, of
 from tests.docs.shell import Reader
+from tests.docs.words import there
 from tests.tools.use import judged, used
 
 
@@ -180,3 +181,14 @@ def test_what_is_shown_of_the_pages_is_what_git_holds() -> None:
         ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
     assert {str(page.relative_to(ROOT)) for page in PAGES} <= set(held)
+
+
+def test_each_file_and_module_within_a_sentence_is_there() -> None:
+    named = [(page, span, there(span)) for page, span in SPANS if there(span) is not None]
+    assert len(named) > 40
+    assert [(page, span) for page, span, found in named if not found] == []
+    assert (there("src/none.py"), there("llm.invariants"), there("llm.none")) == (
+        False,
+        True,
+        False,
+    )

@@ -69,3 +69,33 @@ def problem(line: str) -> str | None:
     if first.startswith(".venv/bin/"):
         return files_problem(rest)
     return None
+
+
+PACKAGE = ROOT / "src/shipmate"
+GENERATED = {"src/shipmate/static/"}
+"""Made by a build, so not in every clone."""
+ROOMS = {place.stem for place in PACKAGE.iterdir() if not place.stem.startswith(("_", "."))}
+
+
+def there(span: str) -> bool | None:
+    """Whether a file or module of ours that a sentence names is there; None when it names none.
+
+    Files count from the root of the clone, from the package, or from the page's folder."""
+    if re.fullmatch(r"(?:src|tests|scripts|web|docs|bench|[a-z]+)/[\w./-]*", span):
+        top = span.partition("/")[0]
+        places = [ROOT / span, PACKAGE / span]
+        return (
+            span in GENERATED or any(p.exists() for p in places)
+            if (ROOT / top).exists() or top in ROOMS
+            else None
+        )
+    if " " in span:
+        return None
+    if span.endswith((".py", ".toml")):
+        return (PACKAGE / span).exists() if span.endswith(".py") else None
+    head, _, rest = span.removeprefix("shipmate.").partition(".")
+    if head in ROOMS and re.fullmatch(r"[a-z_]+(\.[a-z_]+)?", rest):
+        module, _, name = rest.partition(".")
+        files = [PACKAGE / head / f"{module}.py", PACKAGE / head / module / "__init__.py"]
+        return any(file.exists() and name in file.read_text("utf-8") for file in files)
+    return None

@@ -58,5 +58,6 @@ def held(data: Path) -> AbstractContextManager[None]:
     return held_file(
         data / "lock",
         f"Another shipmate (process {{owner}}) has the data directory {data}; "
-        "stop it, or give this one another with --data.",
+        "stop it, or give this one another with --data. If it is a server, this prints a new link "
+        f"to sign in there: shipmate token link --data {data}",
     )

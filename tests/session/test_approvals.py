@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from shipmate.errors import ConflictError, NotFoundError
 from shipmate.llm.scripted import call, say, together
@@ -118,9 +119,10 @@ async def test_the_bypass_covers_files_but_neither_danger_nor_commands(tmp_path:
         await play.say(session, "go")
         assert (tmp_path / "project" / "b.txt").exists()
         asked = await play.blocks(session, ApprovalRequest)
-        assert [(a.title, a.level) for a in asked] == [
-            ("Write .git", "dangerous"),
-            ("ls", "normal"),
+        assert [(a.title, a.level, a.result, a.decided_by) for a in asked] == [
+            ("Write b.txt", "normal", True, "bypass"),
+            ("Write .git", "dangerous", UNSET, ""),
+            ("ls", "normal", UNSET, ""),
         ]
 
 

@@ -8,7 +8,7 @@ folder). The call is judged again when it is to run, and any difference refuses.
 import hashlib
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from shipmate.protocol import (
     ApprovalRequest,
@@ -48,6 +48,11 @@ def request(call: ToolCall, verdict: Verdict) -> ApprovalRequest:
         digest=digest(call, verdict),
         agent=call.agent,
     )
+
+
+def bypassed(call: ToolCall, verdict: Verdict) -> ApprovalRequest:
+    """What the bypass approved, kept and shown as if the user had been asked."""
+    return structs.replace(request(call, verdict), result=True, decided_by="bypass")
 
 
 def may_run(

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from msgspec import UNSET, structs
 
-from shipmate.agent.approvals import BlockedError, may_run, request
+from shipmate.agent.approvals import BlockedError, bypassed, may_run, request
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
 from shipmate.errors import ShipmateError
@@ -123,11 +123,15 @@ class Calls:
             return _failure(call, error, begun)
         return _result(call, output, begun)
 
-    async def start(self, call: ToolCall) -> None:
-        """On disk before the act: a call cut off while it runs is never run twice."""
+    async def start(self, judged: Judged) -> None:
+        """On disk before the act: a call cut off while it runs is never run twice. What runs by
+        the bypass alone is kept with it."""
+        call = judged.call
+        free = judged.verdict.level is Level.ALLOW or self.transcript.approval(call.id)
+        decided = () if free else (bypassed(call, judged.verdict),)
         point("call.before_start")
         try:
-            await self.record(structs.replace(call, started=True))
+            await self.record(*decided, structs.replace(call, started=True))
             point("call.started")
         except asyncio.CancelledError as cut:
             why = "the server ended" if SHUTDOWN in cut.args else "stopped by the user"

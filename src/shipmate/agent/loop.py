@@ -138,7 +138,7 @@ class Round:
             return question
         if not (call.started or judged.tool.repeatable):
             self._fresh.add(call.id)
-            await self.calls.start(call)
+            await self.calls.start(judged)
         return await self.calls.run(judged)
 
     async def _ask_ahead(self, call: ToolCall, waiting: Sequence[Pending]) -> Pending | None:

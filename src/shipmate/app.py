@@ -90,7 +90,7 @@ async def _one_error() -> AsyncGenerator[None]:
 def profiles(config: Config) -> dict[str, Profile]:
     """The built-in agents, changed and joined by those of the configuration."""
     found = dict(BUILT_IN)
-    for name, own in config.settings.agents.items():
+    for name, own in config.agents.items():
         base = found.get(name, ASSISTANT)
         prompt = own.prompt
         if own.prompt_file:

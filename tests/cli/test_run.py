@@ -119,6 +119,20 @@ def test_a_failing_provider_is_status_5_in_its_words(
     assert b"Traceback" not in done.stderr
 
 
+def test_a_sub_agent_shows_what_it_does_and_not_what_it_says(
+    data: Path, project: Path, provider: Provider
+) -> None:
+    options = use(data, provider)
+    looked = call_reply(("list_files", {"path": "."}))
+    provider.queue(looked, text_reply("inner words"), text_reply("outer words"))
+    task = "CALL: explorer see what there is"
+    done = shipmate("run", "--data", data, "-p", project, *options, task)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == b"outer words\n"
+    assert b"> call_agent explorer\n" in done.stderr
+    assert b"\n  > list_files ." in done.stderr
+
+
 def test_a_limit_is_status_4(data: Path, project: Path, provider: Provider) -> None:
     options = use(data, provider, "[agents.assistant]\nmax_steps = 1\n")
     provider.queue(call_reply(("list_files", {"path": "."})), text_reply("never"))

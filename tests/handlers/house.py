@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from shipmate.agent.profile import ASSISTANT, Agent
+from shipmate.agent.profile import ASSISTANT, Agent, Team
 from shipmate.config import Config
 from shipmate.database.keys import Keys
 from shipmate.database.sqlite import SqliteStore
@@ -19,6 +19,7 @@ from shipmate.llm.providers import Providers
 from shipmate.llm.scripted import ScriptedModel, Step
 from shipmate.protocol import SessionRow
 from shipmate.session.executor import Executor
+from shipmate.tools.agents import call_agent
 from shipmate.tools.ask import ask_user
 from shipmate.tools.tool import ToolContext, Workspace, tool
 from tests.handlers.client import Answered, ask
@@ -67,9 +68,14 @@ async def whole(
     model = ScriptedModel(steps, pause=pause)
 
     async def assemble(row: SessionRow) -> Agent:
-        tools = {one.name: one for one in (note, ask_user)}
+        tools = {one.name: one for one in (note, ask_user, call_agent)}
         work = Workspace(project, row.id)
-        return Agent(ASSISTANT, model, "You help.", tools, work, titles=False)
+
+        async def join(_name: str, _call: str, _tools: object) -> Agent:
+            return await assemble(row)
+
+        team = Team({"assistant": "Helps."}, join)
+        return Agent(ASSISTANT, model, "You help.", tools, work, titles=False, team=team)
 
     providers = Providers(lambda: config.settings.providers, config.secrets, folder / "models")
     async with asyncio.TaskGroup() as tasks:

@@ -209,6 +209,26 @@ async def test_stop_keeps_what_was_said_and_ends(tmp_path: Path) -> None:
         assert not (house.project / "note.txt").exists()
 
 
+async def test_a_sub_agent_is_stopped_alone(tmp_path: Path) -> None:
+    asked = call("call_agent", agent="assistant", task="note it")
+    async with whole(tmp_path, [asked, call("note", text="hi"), say("Without it.")]) as house:
+        told = await begin(house)
+        session = told[0]["row"]["id"]
+        (pending,) = [e for e in told if e["type"] == "approval_request"]
+        assert pending["agent"] == "assistant"
+        for wrong in ("nothing", pending["call"]):
+            stop = body(session=session, call=wrong)
+            assert (await house.call("POST", "/api/agent/stop", stop)).status == 404
+        stop = body(session=session, call=pending["parent"])
+        assert (await house.call("POST", "/api/agent/stop", stop)).status == 204
+        after = body(session=session, after=max(e.get("seq", 0) for e in told))
+        told = events(await house.call("POST", "/api/agent/chat/stream", after))
+        assert told[-1]["finished"]
+        (result,) = [e for e in told if e["type"] == "tool_result" and not e.get("parent")]
+        assert "Stopped by the user" in result["text"]
+        assert not (house.project / "note.txt").exists()
+
+
 async def test_the_bypass_needs_the_right_to_approve(tmp_path: Path) -> None:
     async with whole(tmp_path, [say("ok")]) as house:
         session = (await begin(house))[0]["row"]["id"]

@@ -115,6 +115,32 @@ async def test_text_that_is_no_call_is_shown_whole(text: str, chunk: int) -> Non
     assert reply.calls == ()
 
 
+AGENTS = {"agent": {"type": "string", "enum": ["explorer"]}, "task": {"type": "string"}}
+CALLING = ToolSpec("call_agent", "Calls.", {"type": "object", "properties": AGENTS})
+
+
+@pytest.mark.parametrize("chunk", [1, 4, 100])
+@pytest.mark.parametrize("before", ["", "I will look.\n"])
+async def test_a_line_that_calls_an_agent_is_recovered(before: str, chunk: int) -> None:
+    text = f"{before}CALL: explorer find x\nand y"
+    model = RescueModel(ScriptedModel([Reply(text)], chunk=chunk))
+    shown, reply = "", Reply()
+    async for item in model.stream([], [*TOOLS, CALLING]):
+        shown += item.text if isinstance(item, Part) else ""
+        reply = item if isinstance(item, Reply) else reply
+    (call,) = reply.calls
+    assert call.arguments == {"agent": "explorer", "task": "find x\nand y"}
+    assert (call.name, call.rescued) == ("call_agent", True)
+    assert shown.strip() == reply.text == before.strip()
+
+
+@pytest.mark.parametrize("text", ["CALL: nobody find x", "Then write\nCALL: explorer", "CALL"])
+async def test_a_line_that_calls_nobody_is_text(text: str) -> None:
+    assert rescue(text, [*TOOLS, CALLING]) == ((), text)
+    shown, reply = await play(RescueModel(ScriptedModel([Reply(text)], chunk=2)))
+    assert shown == reply.text == text
+
+
 def test_ordinary_text_is_not_held_back() -> None:
     held = Held()
     assert held.add("Hello") == "Hello"

@@ -70,7 +70,7 @@ class Decider:
         elif self.approve is Approve.ALL and block.options:
             text = block.options[0]
         elif self.terminal:
-            typer.secho(f"\n? {visible(block.question)}", err=True, bold=True)
+            typer.secho(f"\n?{_asker(block)} {visible(block.question)}", err=True, bold=True)
             for number, option in enumerate(block.options, 1):
                 typer.echo(f"  {number}. {visible(option)}", err=True)
             text = _chosen(await self._line("Answer: "), block.options)
@@ -117,11 +117,17 @@ def _show(block: ApprovalRequest) -> None:
     """The dialog: made from the arguments alone, whole, with nothing hidden in it."""
     dangerous = block.level == "dangerous"
     head = "DANGEROUS COMMAND" if dangerous else "Approval request"
+    head += _asker(block)
     colour = typer.colors.RED if dangerous else typer.colors.YELLOW
     typer.secho(f"\n{head}: {visible(block.title)}", err=True, fg=colour, bold=True)
     if block.reason:
         typer.secho(visible(block.reason), err=True, fg=colour)
     typer.echo(visible(_details(block.details)), err=True)
+
+
+def _asker(block: Pending) -> str:
+    """Who asks, where it is not the agent one talks to."""
+    return f" (asked by {visible(block.agent)})" if block.parent and block.agent else ""
 
 
 def _details(details: AnyDetail) -> str:

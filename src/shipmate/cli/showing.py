@@ -21,6 +21,7 @@ from shipmate.protocol import (
     Message,
     Pending,
     Retry,
+    StreamStart,
     System,
     Todo,
     ToolCall,
@@ -94,6 +95,8 @@ class Prose:
     def __init__(self) -> None:
         self._clean = visible if sys.stdout.isatty() else str
         self._said: dict[str, int] = {}
+        self._inner: set[str] = set()
+        """Messages of sub-agents: only what those do is shown."""
         self._called: set[str] = set()
         self._midline = False
 
@@ -102,11 +105,13 @@ class Prose:
 
     def event(self, _kind: str, _data: bytes, event: AnyEvent) -> None:
         match event:
-            case Delta(text=str(text)) if text:
+            case StreamStart() if event.parent:
+                self._inner.add(event.id)
+            case Delta(text=str(text)) if text and event.id not in self._inner:
                 self._say(event.id, text)
-            case Message():
+            case Message() if not event.parent:
                 self._rest(event)
-            case Todo():
+            case Todo() if not event.parent:
                 for item in event.items:
                     self._note(f"  {_MARKS[item.status]} {item.title}")
             case ToolCall(id=call) if call in self._called:
@@ -115,7 +120,8 @@ class Prose:
                 if isinstance(event, ToolCall):
                     self._called.add(event.id)
                 if note := _note_of(event):
-                    self._note(note)
+                    inside = isinstance(event, Block) and event.parent
+                    self._note(f"  {note}" if inside else note)
 
     def end(self, done: Done) -> None:
         self._newline()

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.config import document
+from shipmate.config.agent_files import read_agents
 from shipmate.config.check import checked
-from shipmate.config.settings import Settings
+from shipmate.config.settings import AgentSettings, Settings
 from shipmate.errors import ConfigError, NotFoundError, did_you_mean
 from shipmate.llm.settings import PROVIDER_ID, ProviderSettings
 from shipmate.safety.secrets import Secrets, write_private
@@ -24,6 +25,8 @@ class Config:
         self.file = data / "config.toml"
         self.secrets = Secrets(data / "secrets.json", environ)
         self.settings = Settings()
+        self.agent_files: dict[str, AgentSettings] = {}
+        """Agents that are Markdown files; they are read with the rest, at the start."""
         self._lock = threading.Lock()
 
     @classmethod
@@ -35,7 +38,14 @@ class Config:
 
     def reload(self) -> None:
         tables = document.parse(document.read(self.file), self.file)
-        self.settings = checked(tables, Settings, str(self.file))
+        settings = checked(tables, Settings, str(self.file))
+        self.agent_files = read_agents(self.data, settings.agents)
+        self.settings = settings
+
+    @property
+    def agents(self) -> dict[str, AgentSettings]:
+        """Agents of one's own, and changes to built-in ones."""
+        return {**self.agent_files, **self.settings.agents}
 
     def set(self, path: str | Sequence[str], value: Any) -> Settings:
         """Change one setting or a whole table (None removes it) in the file and here. `path` is

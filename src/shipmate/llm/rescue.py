@@ -13,6 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from shipmate.llm.directions import directions
 from shipmate.llm.model import (
     ChatMessage,
     FunctionCall,
@@ -28,10 +29,11 @@ from shipmate.llm.model import (
 TAGS = re.compile(r"<(tool_call|tools|function_call)>\s*(.*?)\s*(?:</\1>|(?=<\1>)|\Z)", re.DOTALL)
 FENCES = re.compile(r"```(?:json|tool_call|tool_code|xml)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 MARKS = (
-    *("<tool_call>", "<tools>", "<function_call>"),
+    *("<tool_call>", "<tools>", "<function_call>", "\nCALL: "),
     *("```\n", "```json\n", "```tool_call\n", "```tool_code\n", "```xml\n"),
 )
-"""Where a written call may begin, apart from a reply that begins with `{`."""
+"""Where a written call may begin, apart from a reply that begins with one of `FIRST`."""
+FIRST = ("{", "CALL: ")
 SUSPECT = re.compile("|".join(map(re.escape, MARKS)))
 LONGEST = max(map(len, MARKS))
 
@@ -58,6 +60,23 @@ def rescue(text: str, tools: Sequence[ToolSpec]) -> tuple[tuple[FunctionCall, ..
         calls = [c for item in _objects(text) if (c := _call(item, offered))]
         if calls:
             return tuple(calls), ""
+    return _directed(text, tools)
+
+
+def _directed(text: str, tools: Sequence[ToolSpec]) -> tuple[tuple[FunctionCall, ...], str]:
+    """`CALL: <agent> <task>`, where a tool is offered that takes just these, with the agents
+    there are."""
+    for tool in tools:
+        properties = cast("dict[str, Any]", tool.parameters.get("properties", {}))
+        if set(properties) == {"agent", "task"} and "enum" in properties["agent"]:
+            found = directions(text, properties["agent"]["enum"])
+            given = [{"agent": one.agent, "task": one.task} for one in found]
+            calls = [
+                FunctionCall(tool.name, one, json.dumps(one, ensure_ascii=False), rescued=True)
+                for one in given
+            ]
+            if calls:
+                return tuple(calls), text[: found[0].start].strip()
     return (), text
 
 
@@ -118,7 +137,7 @@ class Held:
         self.pending += text
         if self.holding:
             return ""
-        if not self.begun and self.pending.lstrip().startswith("{"):
+        if not self.begun and self.pending.lstrip().startswith(FIRST):
             self.holding = True
             return ""
         if match := SUSPECT.search(self.pending):
@@ -128,6 +147,8 @@ class Held:
 
     def _sure(self) -> int:
         """How much of the pending text cannot be the beginning of something suspect."""
+        if not self.begun and any(mark.startswith(self.pending.lstrip()) for mark in FIRST):
+            return 0
         for start in range(max(0, len(self.pending) - LONGEST), len(self.pending)):
             end = self.pending[start:]
             if any(mark.startswith(end) for mark in MARKS):

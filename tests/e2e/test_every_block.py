@@ -70,9 +70,9 @@ def test_axe_finds_nothing_in_a_chat_with_every_block(desk: Desk, width: int, sc
     card.get_by_role("textbox").fill("No.")
     card.get_by_role("button", name="Deny").click()
     card.get_by_role("button", name="Red").click()
-    expect(page.get_by_role("region", name="The round failed")).to_contain_text(
-        "The provider says no."
-    )
+    failed = page.get_by_role("region", name="The round failed")
+    expect(failed).to_contain_text("The provider says no.")
+    expect(page.get_by_text("The provider says no.")).to_have_count(1)
     closed = page.get_by_role("log").get_by_role("button", expanded=False)
     while closed.count():
         closed.first.click()

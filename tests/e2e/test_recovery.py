@@ -53,6 +53,21 @@ def test_a_server_killed_in_mid_sentence_leaves_the_text_and_a_way_on(desk: Desk
         expect(desk.page.get_by_text("And all of it.")).to_be_visible()
 
 
+def test_a_second_tab_in_mid_sentence_shows_all_and_both_end_alike(desk: Desk) -> None:
+    desk.provider.queue(Answer(text_reply(*WORDS), split=200, delay=0.06))
+    desk.say("Count")
+    text = desk.page.locator("[data-kind=message] .md")
+    expect(text).to_contain_text("word9 ")
+    other = desk.page.context.new_page()
+    other.goto(desk.page.url)
+    second = other.locator("[data-kind=message] .md")
+    expect(second).to_contain_text("word0 word1 word2 ")
+    for page, shown in ((desk.page, text), (other, second)):
+        expect(page.locator("[data-kind=foot]")).to_be_visible()
+        expect(shown).to_have_text("".join(WORDS).strip())
+    other.close()
+
+
 @pytest.fixture
 def line() -> Generator[Cutter]:
     with cutter() as server:

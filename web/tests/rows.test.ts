@@ -118,6 +118,10 @@ describe("rows of the thread", () => {
   test("an error and an interruption stand at the end, unknown types as raw cards", () => {
     const rows = toRows({ blocks: [user()], lives: [], row: row({ status: "error", error: "401" }) });
     expect(kinds(rows)).toEqual(["user", "end"]);
+    const notice = block("system", { text: "401", level: "error" });
+    const failed = { blocks: [user(), notice], lives: [], row: row({ status: "error", error: "401" }) };
+    expect(kinds(toRows(failed))).toEqual(["user", "end"]);
+    expect(kinds(show([user(), notice]))).toEqual(["user", "system"]);
     const odd = { ...user(), type: "unknown", raw: { type: "x" } } as AnyBlock;
     expect(kinds(show([odd]))).toEqual(["unknown"]);
   });

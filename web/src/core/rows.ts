@@ -247,6 +247,9 @@ class Rows {
 
   private close(running: boolean, lives: readonly Live[]): void {
     const row = this.shown.row;
+    const last = this.out.at(-1);
+    const told = row?.status === "error" && last?.kind === "system" && last.block.text === row.error;
+    if (told) this.out.pop(); // the card at the end says it
     if (running) this.think(lives);
     else if (row?.status !== "waiting_approval" && row?.status !== "waiting_answer") this.foot();
     const todo = this.shown.blocks.find((b) => b.type === "todo");

@@ -114,14 +114,18 @@ class Prose:
             case Todo() if not event.parent:
                 for item in event.items:
                     self._note(f"  {_MARKS[item.status]} {item.title}")
-            case ToolCall(id=call) if call in self._called:
-                pass  # it was shown when it was made; now it is started
             case _:
-                if isinstance(event, ToolCall):
-                    self._called.add(event.id)
-                if note := _note_of(event):
-                    inside = isinstance(event, Block) and event.parent
-                    self._note(f"  {note}" if inside else note)
+                self._act(event)
+
+    def _act(self, event: AnyEvent) -> None:
+        """A line for what is not said but done."""
+        if isinstance(event, ToolCall):
+            if event.id in self._called:
+                return  # it was shown when it was made; now it is started
+            self._called.add(event.id)
+        if note := _note_of(event):
+            inside = isinstance(event, Block) and event.parent
+            self._note(f"  {note}" if inside else note)
 
     def end(self, done: Done) -> None:
         self._newline()

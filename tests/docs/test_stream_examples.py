@@ -95,7 +95,7 @@ def _approved(someone: Reader, asked: list[Event]) -> list[Event]:
             found.append(json.loads(line.removeprefix(b"data: ")))
             if found[-1].get("finished"):
                 break
-    return found[1:]
+    return [event for event in found if event["type"] != "session"]
 
 
 def _sign_in(someone: Reader) -> dict[str, str]:

@@ -20,6 +20,8 @@ COMMANDS = (
     ("model",),
     *(("model", word) for word in ("list", "fetch", "serve")),
     ("doctor",),
+    ("export",),
+    ("import",),
     ("backup",),
     ("restore",),
 )

@@ -15,3 +15,9 @@ class Shell(StrEnum):
     CMD = "cmd"
     POWERSHELL = "powershell"
     ANY = "any"
+
+
+class Form(StrEnum):
+    MD = "md"
+    HTML = "html"
+    JSON = "json"

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from shipmate import __version__
-from shipmate.cli.choices import Approve, Shell
+from shipmate.cli.choices import Approve, Form, Shell
 
 app = typer.Typer(
     name="shipmate",
@@ -117,6 +117,35 @@ def doctor(
     from shipmate.cli.doctor import doctor
 
     return doctor(data, json, integrity=integrity)
+
+
+@app.command()
+def export(
+    session: Annotated[str, typer.Argument(help="Its id.")],
+    form: Annotated[Form, typer.Option("--format", help="md, html, or json to import.")] = Form.MD,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file; else standard output.")
+    ] = None,
+    data: Data = None,
+) -> int:
+    """Write a whole session as a document."""
+    from shipmate.cli.documents import export
+
+    return export(session, form.value, to, data)
+
+
+@app.command("import")
+def import_session(
+    file: Annotated[str, typer.Argument(help="A session exported as JSON, or - for its text.")],
+    project: Annotated[
+        str, typer.Option("--project", "-p", help="The project it is to belong to.")
+    ] = "",
+    data: Data = None,
+) -> int:
+    """Make a session of a document; prints its id. Nothing in it is run."""
+    from shipmate.cli.documents import import_session
+
+    return import_session(file, project, data)
 
 
 @app.command()

@@ -61,11 +61,17 @@ class ServerError(ShipmateError):
 
 def call(running: Running, method: str, path: str, body: Any = None) -> Any:
     """One call of its API; the decoded answer."""
+    content = ask(running, method, path, msgspec.json.encode({} if body is None else body))
+    return msgspec.json.decode(content) if content else None
+
+
+def ask(running: Running, method: str, path: str, body: bytes) -> bytes:
+    """One call of its API with JSON as it is; the answer as it is."""
     place = urlsplit(running.url)
     connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=WAIT_S)
     headers = {"Authorization": f"Bearer {running.token}", "Content-Type": "application/json"}
     try:
-        connection.request(method, path, msgspec.json.encode({} if body is None else body), headers)
+        connection.request(method, path, body, headers)
         answer = connection.getresponse()
         content = answer.read()
     except (OSError, http.client.HTTPException) as error:
@@ -74,7 +80,6 @@ def call(running: Running, method: str, path: str, body: Any = None) -> Any:
         ) from error
     finally:
         connection.close()
-    value: Any = msgspec.json.decode(content) if content else None
     if answer.status >= 400:
-        raise ServerError(str(value["detail"]))
-    return value
+        raise ServerError(str(msgspec.json.decode(content)["detail"]))
+    return content

@@ -7,6 +7,7 @@ import msgspec
 from shipmate.handlers import (
     auth,
     chat,
+    copies,
     decisions,
     info,
     models,
@@ -24,6 +25,7 @@ from shipmate.handlers.route import Answer, Call, Endpoint, Nothing, endpoint
 NOUNS: tuple[ModuleType, ...] = (
     info,
     sessions,
+    copies,
     chat,
     decisions,
     queue,

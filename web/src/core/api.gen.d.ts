@@ -190,6 +190,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent/sessions/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A new session of what was exported as JSON. Calls that were open are closed, nothing runs.
+         * @description A new session of what was exported as JSON. Calls that were open are closed, nothing runs.
+         */
+        post: operations["import_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agent/sessions/{id}": {
         parameters: {
             query?: never;
@@ -235,6 +255,47 @@ export interface paths {
         get: operations["session_events"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/sessions/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The whole session as a file: Markdown, a page without scripts, or JSON to be imported.
+         * @description The whole session as a file: Markdown, a page without scripts, or JSON to be imported.
+         */
+        get: operations["export_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/sessions/{id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a new session as this one began, up to a block; with `text`, write the user's
+         * @description Begin a new session as this one began, up to a block; with `text`, write the user's
+         *     message anew. The session itself stays as it is.
+         */
+        post: operations["fork_session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1039,6 +1100,14 @@ export interface components {
              */
             stopped?: "" | "time_limit" | "user";
         };
+        /** Export */
+        Export: {
+            /**
+             * @default md
+             * @enum {unknown}
+             */
+            format?: "html" | "json" | "md";
+        };
         /** Fetch */
         Fetch: {
             name: string;
@@ -1074,6 +1143,14 @@ export interface components {
             /** @default 0 */
             removed?: number;
         };
+        /** Fork */
+        Fork: {
+            block: string;
+            /** @default  */
+            client_id?: string;
+            /** @default  */
+            text?: string;
+        };
         /**
          * FoundView
          * @description A provider that could be set up with one click: POST its `id`, `type`, `base_url`, `env`.
@@ -1103,6 +1180,19 @@ export interface components {
             media_type: string;
             /** @default 0 */
             width?: number;
+        };
+        /** Import */
+        Import: {
+            blocks: unknown[];
+            /** @default {} */
+            files: {
+                [key: string]: string;
+            };
+            /** @default  */
+            project: string;
+            /** @default {} */
+            session: Record<string, never>;
+            shipmate: number;
         };
         /** Info */
         Info: {
@@ -2071,6 +2161,39 @@ export interface operations {
             };
         };
     };
+    import_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Import"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionRow"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     one_session: {
         parameters: {
             query?: {
@@ -2189,6 +2312,74 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["AnyEvent"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_session: {
+        parameters: {
+            query?: {
+                format?: "html" | "json" | "md";
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    fork_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Fork"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionRow"];
                 };
             };
             /** @description What is wrong, where, and what to do. */

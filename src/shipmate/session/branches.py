@@ -131,16 +131,20 @@ def _is_taken(item: Item, cut: int, messages: set[str], calls: set[str]) -> bool
 
 def _with_todo_of_then(taken: Sequence[Item]) -> list[Item]:
     """The todo list is one block that changes: in a branch it stands as it did then."""
-    others = [item for item in taken if not isinstance(item.block, Todo)]
+    others = [item for item in taken if not _is_main_todo(item)]
     last = max((item.kept.seq for item in others), default=0)
     result: list[Item] = []
     for item in taken:
-        if not isinstance(item.block, Todo) or item.kept.seq <= last:
+        if not _is_main_todo(item) or item.kept.seq <= last:
             result.append(item)
         elif (todo := _todo_of_then(others)) is not None:
             kept = Kept(item.kept.pos, item.kept.seq, item.kept.type, encode(todo))
             result.append(Item(kept, todo))
     return result
+
+
+def _is_main_todo(item: Item) -> bool:
+    return isinstance(item.block, Todo) and not item.block.parent
 
 
 def _todo_of_then(others: Sequence[Item]) -> Todo | None:
@@ -153,7 +157,7 @@ def _todo_of_then(others: Sequence[Item]) -> Todo | None:
 
 
 def _written(block: AnyBlock | None) -> tuple[TodoItem, ...] | None:
-    if not isinstance(block, ToolCall) or block.name != "manage_todo_list":
+    if not isinstance(block, ToolCall) or block.name != "manage_todo_list" or block.parent:
         return None
     try:
         return msgspec.convert(block.arguments.get("todoList"), tuple[TodoItem, ...])

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from shipmate.agent.closing import close_open
 from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Kept
 from shipmate.protocol import AnyBlock, Message, Summary, decode_kept, encode
-from shipmate.session.rounds import close_open
 
 LAST = 2**62
 """The place of what is added at the end."""

@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from msgspec import structs
@@ -23,12 +23,7 @@ NOT_RUN = "Not run: the session was exported before it ran."
 _ID_CHARS = 200
 _MOST_TOKENS = 2**53
 _FIELDS = msgspec.json.Decoder(dict[str, Any])
-_KNOWN = frozenset(
-    {
-        *("user", "attachment", "system", "message", "tool", "tool_result", "approval_request"),
-        *("ask_user", "todo", "summary"),
-    }
-)
+_KNOWN = frozenset(kind.__struct_config__.tag for kind in get_args(AnyBlock))
 
 
 class Document(msgspec.Struct, kw_only=True):

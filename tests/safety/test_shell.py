@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipmate.safety.shell import check_shell
+from shipmate.safety.shell.inquiry import TABLES
 
 TESTS = Path(__file__).parent.parent
 
@@ -71,6 +72,14 @@ def test_text_with_dangerous_words_stays_yellow_at_most() -> None:
 @pytest.mark.parametrize("command", DANGEROUS)
 def test_a_wrapper_hides_nothing(wrapper: str, command: str) -> None:
     assert check_shell(f"{wrapper} {command}").verdict in {"dangerous", "blocked"}
+
+
+@pytest.mark.parametrize("shell", TABLES)
+def test_a_name_with_a_version_is_judged_as_the_program_and_is_never_safe(shell: str) -> None:
+    names = {name for table, _ in TABLES[shell] for name in table if name[-1].isalpha()}
+    commands = [f"{name}9 {words}" for name in sorted(names) for words in ("", "stop x", "/all")]
+    assert [command for command in commands if check_shell(command, shell).verdict == "safe"] == []
+    assert check_shell("systemctl9 stop x", "bash").verdict == "dangerous"
 
 
 def test_a_script_within_scripts_is_followed() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from shipmate.safety.shell import places
 from shipmate.safety.shell.call import Call, Judge, program
 from shipmate.safety.shell.risk import HIDDEN, SAFE, Finding, ask, block, danger
+from shipmate.safety.shell.services import always
 
 ALIASES: dict[str, str] = {
     **dict.fromkeys(("rm", "ri", "del", "erase", "rd", "rmdir"), "remove-item"),
@@ -138,10 +139,6 @@ def judge_blocked(_call: Call) -> Iterator[Finding]:
     yield block("disk", "Destroys what is on a disk.")
 
 
-def judge_always(call: Call) -> Iterator[Finding]:
-    yield danger("system", ALWAYS[call.name])
-
-
 def judge_text(call: Call) -> Iterator[Finding]:
     yield ask("hidden-text", "Shows a value that is not visible.") if _hidden(call) else SAFE
 
@@ -183,7 +180,7 @@ JUDGES: dict[str, Judge] = {
     "start-process": judge_start,
     "stop-process": judge_stop_process,
     **dict.fromkeys(BLOCKED, judge_blocked),
-    **dict.fromkeys(ALWAYS, judge_always),
+    **{name: always(reason) for name, reason in ALWAYS.items()},
     **dict.fromkeys(TEXT, judge_text),
     **dict.fromkeys(FILES, judge_files),
     **dict.fromkeys(("set-content", "add-content", "new-item", "copy-item", "move-item", "out-file",

@@ -127,11 +127,13 @@ SCRIPTS: dict[str, Any] = {"cmd": judge_cmd_script, "powershell": judge_powershe
 
 
 def _judge_for(call: Call) -> tuple[Judge | None, bool]:
+    """The judge, and whether the command may be safe: not under a name that is only like the
+    known one (`python3` is judged as `python`)."""
     name = call.name
     for table, safe in TABLES[call.scope.shell]:
         for known in (name, interpreters.language(name)):
             if known in table:
-                return table[known], known in safe
+                return table[known], name in safe
     if judge := disks.named(name):
         return judge, False
     return None, name in DECLARING

@@ -10,10 +10,20 @@ from shipmate.safety.shell.risk import Finding, Risk, ask, capped, danger
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Red where the arguments, joined by blanks, match."""
+    """Asks, and is red where the arguments, joined by blanks, match."""
 
     dangerous: str
     reason: str
+
+    def judge(self, call: Call) -> Iterator[Finding]:
+        yield ask("program", f"Runs {call.name}.")
+        if re.match(self.dangerous, " ".join(call.args), re.I):
+            yield danger("system", self.reason)
+
+
+def always(reason: str) -> Judge:
+    """The judge of a program that is red with any arguments."""
+    return lambda _call: [danger("system", reason)]
 
 
 ALWAYS: dict[str, str] = {
@@ -29,7 +39,7 @@ ALWAYS: dict[str, str] = {
     **dict.fromkeys(("dropdb", "dropuser", "mysqladmin"), "Changes or drops databases."),
     **dict.fromkeys(("at", "batch", "atrm"), "Runs something later, unseen."),
     **dict.fromkeys(("rimraf", "del-cli", "trash-empty"), "Deletes files recursively."),
-    **dict.fromkeys(("visudo", "grub-install", "efibootmgr", "update-grub"), "Changes the boot."),
+    **dict.fromkeys(("grub-install", "efibootmgr", "update-grub"), "Changes the boot."),
 }  # fmt: skip
 RULES: dict[str, Rule] = {
     "init": Rule(r"[0-6sS]\b", "Stops the machine."),
@@ -110,7 +120,6 @@ RULES: dict[str, Rule] = {
         Rule(r".*(\bshell\b|!|python|source |-x |system)", "The debugger runs commands."),
     ),
 }
-"""Asks, and is red where the arguments match."""
 EDITORS = frozenset("vim vi nvim view gvim emacs nano less more most ex ed".split())
 SQL = re.compile(
     r"\b(drop\s+(database|table|schema|user|role|index|view)|truncate\s+(table\s+)?\w"
@@ -132,17 +141,6 @@ CONTAINER_DELETES = re.compile(
 CLUSTER_DELETES = re.compile(
     r"\b(delete|drain|cordon|taint|evict)\b|replace\s.*--force|scale\s.*--replicas[= ]0|--prune\b"
 )
-
-
-def judge_always(call: Call) -> Iterator[Finding]:
-    yield danger("system", ALWAYS[call.name])
-
-
-def judge_rule(call: Call) -> Iterator[Finding]:
-    rule, text = RULES[call.name], " ".join(call.args)
-    yield ask("program", f"Runs {call.name}.")
-    if re.match(rule.dangerous, text, re.I):
-        yield danger("system", rule.reason)
 
 
 def judge_kill(call: Call) -> Iterator[Finding]:
@@ -226,8 +224,8 @@ def judge_database(call: Call) -> Iterator[Finding]:
 
 
 JUDGES: dict[str, Judge] = {
-    **dict.fromkeys(ALWAYS, judge_always),
-    **dict.fromkeys(RULES, judge_rule),
+    **{name: always(reason) for name, reason in ALWAYS.items()},
+    **{name: rule.judge for name, rule in RULES.items()},
     **dict.fromkeys(("kill", "pkill", "killall", "skill", "killall5"), judge_kill),
     **dict.fromkeys(EDITORS, judge_editor),
     **dict.fromkeys(("docker", "podman", "nerdctl"), judge_container),

@@ -56,13 +56,6 @@ RULES: dict[str, Rule] = {
 }
 
 
-def judge_rule(call: Call) -> Iterator[Finding]:
-    rule = RULES[call.name]
-    yield ask("program", f"Runs {call.name}.")
-    if re.match(rule.dangerous, " ".join(call.args), re.I):
-        yield danger("system", rule.reason)
-
-
 def switches(call: Call) -> set[str]:
     """The letters of `/f /s` and `/f/s`."""
     text = " ".join(word for word in call.args if word.startswith("/")).lower()
@@ -163,7 +156,7 @@ def judge_findstr(call: Call) -> Iterator[Finding]:
 
 
 JUDGES: dict[str, Judge] = {
-    **dict.fromkeys(RULES, judge_rule),
+    **{name: rule.judge for name, rule in RULES.items()},
     **dict.fromkeys(("del", "erase"), judge_del),
     "rd": judge_rd,
     "cmd": judge_cmd,

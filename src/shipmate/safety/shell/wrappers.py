@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from shipmate.safety.shell.call import Call, Judge, after_options
 from shipmate.safety.shell.environment import assignment
@@ -92,8 +93,7 @@ WRAPPERS: dict[str, Wrapper] = {
 }  # fmt: skip
 
 
-def judge_wrapper(call: Call) -> Iterator[Finding]:
-    kind = WRAPPERS[call.name]
+def judge_wrapper(kind: Wrapper, call: Call) -> Iterator[Finding]:
     yield kind.floor
     inner = _inner(call.args, kind)
     texts = call.values("c", ("command", "call")) if call.name in {"flock", "npx"} else []
@@ -212,7 +212,7 @@ def _loose(call: Call) -> list[str]:
 
 
 JUDGES: dict[str, Judge] = {
-    **dict.fromkeys(WRAPPERS, judge_wrapper),
+    **{name: partial(judge_wrapper, kind) for name, kind in WRAPPERS.items()},
     "env": judge_env,
     "command": judge_command,
     "exec": judge_exec,

@@ -1,7 +1,5 @@
 """A bash script walked in the order it runs, down to its simple commands."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
@@ -71,9 +69,6 @@ class Script:
 
     def nothing(self, node: Any) -> None:
         """A comment, or a piece that its parent has read."""
-
-    def word(self, node: Any) -> str:
-        return "".join(self.words(node)) or ""
 
     def words(self, node: Any) -> list[str]:
         return expansion.words(self, node)

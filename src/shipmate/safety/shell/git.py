@@ -54,7 +54,6 @@ RUNNING_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "init": ("", ("template",)),
     "send-email": ("", ("sendmail-cmd", "to-cmd", "cc-cmd", "smtp-server")),
 }
-TEXT_OPTIONS = ("message", "author", "date", "grep", "format", "pretty")
 Rule: TypeAlias = Callable[[Call], Iterator[Finding]]
 
 

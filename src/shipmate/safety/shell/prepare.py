@@ -1,10 +1,9 @@
 """A script before it is parsed: lines joined as bash joins them, here-documents taken out.
 
 The parser splits a word at `\\` + newline where bash joins it, and is easily confused by
-here-documents within quotes; so both are settled here. An
-empty substitution becomes `''`. Each here-document and here-string becomes
-a redirection `<` from a marked word, as the parser takes here-strings only in some places; `<>`
-becomes `>`, and `;&` becomes `;;`, which it does not know.
+here-documents within quotes; so both are settled here. An empty substitution becomes `''`. Each
+here-document and here-string becomes a redirection `<` from a marked word, as the parser takes
+here-strings only in some places; `<>` becomes `>`, and `;&` becomes `;;`: it knows neither.
 """
 
 import re

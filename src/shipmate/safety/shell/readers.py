@@ -40,14 +40,10 @@ RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "nc": ("ec", ("exec", "sh-exec", "lua-exec")),
     "ncat": ("ec", ("exec", "sh-exec", "lua-exec")),
     "netcat": ("ec", ("exec", "sh-exec")),
-    "pg_dump": ("", ()),
     "openssl": ("", ("engine",)),
     "cpio": ("", ("rsh-command",)),
     "sdiff": ("", ("diff-program",)),
     "diff3": ("", ("diff-program",)),
-    "logsave": ("", ()),
-    "journalctl": ("", ()),
-    "objdump": ("", ()),
 }
 """Options with which a program starts another one: short letters, long names."""
 WRITES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -56,19 +52,14 @@ WRITES: dict[str, tuple[str, tuple[str, ...]]] = {
     "shuf": ("o", ("output",)),
     "sdiff": ("o", ("output",)),
     "base64": ("o", ("output",)),
-    "jq": ("", ()),
     "date": ("s", ("set",)),
     "hostname": ("bF", ("file", "boot")),
     "file": ("Cm", ("compile", "magic-file")),
-    "exiftool": ("", ()),
     "xxd": ("r", ("revert",)),
-    "ps": ("", ()),
     "tail": ("fF", ("follow", "retry")),
-    "pr": ("", ()),
     "less": ("oO", ("log-file",)),
     "bat": ("", ("diff",)),
     "rg": ("", ("search-zip",)),
-    "man": ("", ()),
 }
 """Options with which a reader writes, or does not end."""
 SECOND_IS_OUTPUT = frozenset({"uniq", "xxd"})

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.tools.arguments import parse_arguments, parse_raw
+from shipmate.tools.catalog import BUILTIN
 from shipmate.tools.tool import ToolContext, ToolError, tool
 
 
@@ -33,7 +34,7 @@ async def write_one(
     return ""
 
 
-@tool(provider="test", aliases={"needle": "query"})
+@tool(provider="test")
 async def find(
     _ctx: ToolContext, query: str, start_line: int = 1, limit_to: int | None = None
 ) -> str:
@@ -56,7 +57,7 @@ def test_the_names_models_use_for_a_path_are_understood(key: str) -> None:
     [
         {"query": "x", "startLine": 3},
         {"pattern": "x", "start_line": 3},
-        {"needle": "x", "offset": 3},
+        {"search": "x", "offset": 3},
         {"query": "x", "offset": "3"},
         {"query": "x", "startLine": 3.0},
         {"query": "x", "startLine": "3.0"},
@@ -75,6 +76,26 @@ def test_a_word_of_a_list_may_be_spelled_another_way(mode: str) -> None:
         return ""
 
     assert parse_arguments(change, {"mode": mode}) == {"mode": "in-progress"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "meant"),
+    [
+        ("create_directory", {"dirPath": "a"}, {"path": "a"}),
+        ("shell_exec", {"cmd": "ls", "timeout": 5}, {"command": "ls", "timeoutSeconds": 5}),
+        ("shell_exec", {"id": "bg1"}, {"backgroundId": "bg1"}),
+        (
+            "replace_string_in_file",
+            {"file_path": "a", "old_str": "x", "new_string": "y", "replace_all": True},
+            {"path": "a", "oldString": "x", "newString": "y", "replaceAll": True},
+        ),
+    ],
+)
+def test_the_names_models_use_are_understood_by_our_own_tools(
+    tool: str, given: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    found = next(one for tools in BUILTIN.values() for one in tools if one.name == tool)
+    assert parse_arguments(found, given) == parse_arguments(found, meant)
 
 
 def test_null_for_an_optional_parameter_means_its_default() -> None:

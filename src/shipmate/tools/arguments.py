@@ -8,12 +8,15 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
-from shipmate.tools.tool import Tool, ToolError, camel
+from shipmate.tools.tool import Tool, ToolError
 
 Schema: TypeAlias = Mapping[str, Any]
 
 _FAMILIES = (
-    ("path", "filepath", "file", "filename", "absolutepath", "directory", "folder", "dir"),
+    (
+        *("path", "filepath", "file", "filename", "absolutepath"),
+        *("directory", "folder", "dir", "dirpath"),
+    ),
     ("startline", "offset", "linestart", "fromline"),
     ("endline", "lineend", "toline"),
     ("query", "pattern", "regex", "search"),
@@ -24,6 +27,8 @@ _FAMILIES = (
     ("oldstring", "oldstr", "oldtext"),
     ("newstring", "newstr", "newtext"),
     ("command", "cmd"),
+    ("timeoutseconds", "timeout"),
+    ("backgroundid", "id"),
 )
 """Spellings that mean the same parameter, without case, `_` and `-`."""
 _JSON_TYPES: dict[type, frozenset[str]] = {
@@ -51,9 +56,9 @@ def parse_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     _no_halves(tool, arguments)
     fitted = dict(arguments)
     fault = ""
-    for step in (None, False, True):
-        if step is not None:
-            fitted = _fitted(fitted, tool.parameters, tool.aliases, parse=step)
+    for parse in (None, False, True):
+        if parse is not None:
+            fitted = _fitted(fitted, tool.parameters, parse=parse)
         try:
             made = msgspec.convert(fitted, tool.arguments)
         except msgspec.ValidationError as error:
@@ -97,39 +102,33 @@ def _no_halves(tool: Tool, arguments: Mapping[str, Any]) -> None:
 # --- fitting ------------------------------------------------------------------------------
 
 
-def _fitted(
-    value: dict[str, Any], schema: Schema, aliases: Mapping[str, str], *, parse: bool
-) -> dict[str, Any]:
+def _fitted(value: dict[str, Any], schema: Schema, *, parse: bool) -> dict[str, Any]:
     """An object with its keys spelled as the schema does, and its values fitted."""
     properties: Mapping[str, Schema] = schema.get("properties", {})
     required = schema.get("required", ())
     fitted: dict[str, Any] = {}
-    for key, item in _renamed(value, properties, aliases).items():
+    for key, item in _renamed(value, properties).items():
         wanted = properties.get(key, {})
         if item is None and key not in required and "null" not in _types(wanted):
             continue
-        fitted[key] = _fit(item, wanted, aliases, parse=parse)
+        fitted[key] = _fit(item, wanted, parse=parse)
     return fitted
 
 
-def _renamed(
-    value: dict[str, Any], properties: Mapping[str, Schema], aliases: Mapping[str, str]
-) -> dict[str, Any]:
-    """An alias gives way to a name that is spelled right; two values for one stay an error."""
+def _renamed(value: dict[str, Any], properties: Mapping[str, Schema]) -> dict[str, Any]:
+    """Another spelling gives way to the right one; two values for one stay an error."""
     renamed = {key: item for key, item in value.items() if key in properties}
     for key, item in value.items():
         if key in properties:
             continue
-        name = _meant(key, properties, aliases)
+        name = _meant(key, properties)
         if name in renamed:
             name = name if renamed[name] == item else key
         renamed[name] = item
     return renamed
 
 
-def _meant(key: str, properties: Mapping[str, Schema], aliases: Mapping[str, str]) -> str:
-    if (name := camel(aliases.get(key, ""))) in properties:
-        return name
+def _meant(key: str, properties: Mapping[str, Schema]) -> str:
     plain = {_plain(name): name for name in properties}
     if _plain(key) in plain:
         return plain[_plain(key)]
@@ -143,7 +142,7 @@ def _plain(name: str) -> str:
     return name.translate(_JOINTS).lower()
 
 
-def _fit(value: Any, schema: Schema, aliases: Mapping[str, str], *, parse: bool) -> Any:
+def _fit(value: Any, schema: Schema, *, parse: bool) -> Any:
     types = _types(schema)
     if parse and isinstance(value, str) and types and "string" not in types:
         value = _unquoted(value, types)
@@ -153,10 +152,10 @@ def _fit(value: Any, schema: Schema, aliases: Mapping[str, str], *, parse: bool)
         return int(value)
     if isinstance(value, dict):
         branch = _branch(schema, "object")
-        return _fitted(cast("dict[str, Any]", value), branch, aliases, parse=parse)
+        return _fitted(cast("dict[str, Any]", value), branch, parse=parse)
     if isinstance(value, list):
         items = _branch(schema, "array").get("items", {})
-        return [_fit(item, items, aliases, parse=parse) for item in cast("list[Any]", value)]
+        return [_fit(item, items, parse=parse) for item in cast("list[Any]", value)]
     return value
 
 

@@ -20,16 +20,6 @@ from shipmate.tools.changes import (
 from shipmate.tools.edits import Edit
 from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, ToolStopped, tool
 
-_PATH = {"filePath": "path", "file_path": "path", "filename": "path"}
-_EDIT = {
-    **_PATH,
-    "old_string": "old_string",
-    "new_string": "new_string",
-    "old_str": "old_string",
-    "new_str": "new_string",
-    "replace_all": "replace_all",
-}
-
 
 class Replacement(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """One place of one file."""
@@ -46,7 +36,6 @@ async def by_write(ctx: ToolContext, path: str, content: str) -> Verdict:
 @tool(
     provider="read_write",
     judge=by_write,
-    aliases=_PATH,
     example='{"path": "src/app.py", "content": "print(1)\\n"}',
 )
 async def write_file(ctx: ToolContext, path: str, content: str) -> ToolOutput:
@@ -67,7 +56,6 @@ async def by_create(ctx: ToolContext, path: str, content: str) -> Verdict:
 @tool(
     provider="read_write",
     judge=by_create,
-    aliases=_PATH,
     example='{"path": "src/new.py", "content": "print(1)\\n"}',
 )
 async def create_file(ctx: ToolContext, path: str, content: str) -> ToolOutput:
@@ -84,7 +72,6 @@ async def by_folder(ctx: ToolContext, path: str) -> Verdict:
 @tool(
     provider="read_write",
     judge=by_folder,
-    aliases={**_PATH, "dirPath": "path", "dir_path": "path"},
     example='{"path": "src/new"}',
 )
 async def create_directory(ctx: ToolContext, path: str) -> ToolOutput:
@@ -102,7 +89,6 @@ async def by_replacement(
 @tool(
     provider="read_write",
     judge=by_replacement,
-    aliases=_EDIT,
     example='{"path": "src/app.py", "oldString": "x = 1\\ny = 2", "newString": "x = 1\\ny = 3"}',
 )
 async def replace_string_in_file(
@@ -129,7 +115,6 @@ async def by_replacements(
 @tool(
     provider="read_write",
     judge=by_replacements,
-    aliases=_EDIT,
     example=(
         '{"explanation": "Rename f", "replacements": '
         '[{"path": "a.py", "oldString": "def f(", "newString": "def g("}, '

@@ -115,7 +115,6 @@ def _verdict(work: Workspace, command: str, found: ShellVerdict) -> Verdict:
     provider="shell",
     judge=by_command,
     effect=True,
-    aliases={"cmd": "command", "timeout": "timeout_seconds", "id": "background_id"},
     example='{"command": "pytest -q", "timeoutSeconds": 300}',
 )
 async def shell_exec(

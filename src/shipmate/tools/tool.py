@@ -147,8 +147,6 @@ class Tool:
     """Running it a second time does no harm (`ask_user`): no `started` mark, run anew."""
     lasting: bool = False
     """It may take long: its result is kept as soon as it is there, not with those beside it."""
-    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Spellings models use for a parameter: spelling to parameter."""
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The JSON schema the model sees."""
     example: str = ""
@@ -162,18 +160,12 @@ async def never_ask(_ctx: ToolContext, **_arguments: Any) -> Verdict:
     return ALLOW
 
 
-def camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)
-
-
 def tool(
     *,
     provider: str,
     judge: Judge = always_ask,
     effect: bool = True,
     repeatable: bool = False,
-    aliases: Mapping[str, str] | None = None,
     example: str = "",
 ) -> Callable[[ToolFunction], Tool]:
     """Make a tool of a function. Without a `judge`, each call needs the user's approval."""
@@ -189,7 +181,6 @@ def tool(
             run=function,
             effect=effect,
             repeatable=repeatable,
-            aliases=dict(aliases or {}),
             parameters=_schema_of(arguments),
             example=example,
         )

@@ -6,8 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.provider import Provider
+
+# How long one example takes says nothing of the code where other tests run beside it.
+settings.register_profile("shipmate", deadline=None)
+settings.load_profile("shipmate")
 
 
 @pytest.fixture

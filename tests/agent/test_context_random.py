@@ -52,7 +52,7 @@ BLOCKS: st.SearchStrategy[AnyBlock] = st.one_of(
 
 
 @given(st.lists(BLOCKS, max_size=25))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_any_session_makes_a_valid_request_at_every_step(blocks: list[AnyBlock]) -> None:
     context = Context("p", image=lambda _file: PNG)
     encoder = RequestEncoder(ModelInfo("a/m", vision=True), replay_reasoning="calls")

@@ -205,9 +205,7 @@ edits = st.one_of(
 
 
 @given(st.lists(edits, min_size=1, max_size=6))
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_sequence_of_edits_is_written_as_meant(
     tmp_path: Path, steps: list[tuple[tuple[str, ...], Any]]
 ) -> None:

@@ -49,7 +49,7 @@ def kernel(path: str) -> Path | None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel by O_PATH")
 @given(ENTRIES, PATHS, st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_path_leads_where_the_kernel_takes_it(
     entries: list[tuple[str, str, str, str]], path: str, absolute: bool
 ) -> None:

@@ -4,12 +4,10 @@ import contextlib
 from pathlib import Path
 from typing import TextIO
 
-from shipmate.tools.output import Decoder, HeadTail, clean
+from shipmate.tools.output import MAX_SPILLED, Decoder, HeadTail, clean
 
 SHARE = 0.4
 """Head and tail each keep this share of the limit; the rest is room for notices."""
-MAX_KEPT = 50_000_000
-"""Characters kept in the file; what a command writes beyond it is counted only."""
 
 
 class Collected:
@@ -73,10 +71,10 @@ class Collected:
 
     def _write(self, text: str) -> None:
         """A full disk ends the keeping, never the command; the notice then does not name the
-        file."""
+        file. What is too much for the file is counted only."""
         if self._file is None:
             return
-        text = text[: max(MAX_KEPT - self._kept, 0)]
+        text = text[: max(MAX_SPILLED - self._kept, 0)]
         self._kept += len(text)
         try:
             self._file.write(text)

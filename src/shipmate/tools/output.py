@@ -24,7 +24,8 @@ _LINE_CHARS = 2_000
 """A line of a result that must be cut keeps at least this much."""
 _NOTICE_CHARS = 400
 """Room kept for the notice in front."""
-_SPILL_CHARS = 50_000_000
+MAX_SPILLED = 50_000_000
+"""Characters of a whole text that are kept."""
 _LINE_BYTES = 65_536
 """A line that is longer is decoded in pieces."""
 
@@ -234,7 +235,7 @@ def _spill(text: str, path: Path | None) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with path.open("w", encoding="utf-8", newline="") as file:
-            file.write(text[:_SPILL_CHARS])
+            file.write(text[:MAX_SPILLED])
     except OSError:
         return False
     return True

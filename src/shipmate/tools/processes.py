@@ -46,7 +46,6 @@ FIXED = {
 }
 """No terminal, no pager; what would ask a person fails at once instead of waiting."""
 GUARD = Path(__file__).with_name("guard.py")
-READ_BYTES = 65_536
 FREE_BYTES = 1_000_000
 """Output up to here is read as fast as it comes; a flood beyond it is slowed down."""
 PAUSE = 0.002

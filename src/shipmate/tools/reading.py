@@ -15,6 +15,8 @@ from shipmate.tools.files import (
     opened,
     read_descriptor,
     real_path,
+    sha256,
+    stamp_of,
 )
 from shipmate.tools.output import cut
 from shipmate.tools.tool import ToolError, Workspace
@@ -125,7 +127,7 @@ def content_of(
         return Content(name, real, found.st_size, instead=said)
     if found.st_size <= _WHOLE:
         return _whole(name, real, head + _rest(descriptor, head))
-    stamp = f"{found.st_size} bytes at {found.st_mtime_ns}"
+    stamp = stamp_of(found)
     content = Content(name, real, found.st_size, encoding=kind.encoding, stamp=stamp)
     return _scanned(content, kind, descriptor, span)
 
@@ -147,7 +149,7 @@ def _whole(name: str, real: Path, data: bytes) -> Content:
         text,
         lines=text.count("\n") + (not text.endswith("\n")),
         encoding=decoded.encoding if decoded.exact else f"{decoded.encoding} with damaged bytes",
-        stamp=hashlib.sha256(data).hexdigest(),
+        stamp=sha256(data),
     )
 
 

@@ -51,19 +51,11 @@ _LEVELS = {"allow": Level.ALLOW, "ask": Level.ASK, "ask_danger": Level.DANGER}
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    path: Path
-    """The real path."""
     relative: str
-    """The same below the project's folder, with `/`."""
+    """The real path below the project's folder, with `/`."""
     data: bytes
     size: int
     """Bytes in the file, which may be more than `data`."""
-    sha256: str
-    """Of the whole content; "" where only a part was read."""
-
-    @property
-    def whole(self) -> bool:
-        return bool(self.sha256)
 
 
 def decide(work: Workspace, path: str, op: Op) -> PathDecision:
@@ -97,17 +89,15 @@ def real_path(work: Workspace, path: str, op: Op) -> tuple[Path, str]:
 
 async def read_bytes(work: Workspace, path: str, limit: int | None = None) -> FileRead:
     """Read a regular file of the project, at most `limit` bytes of it."""
-    return await asyncio.to_thread(read_now, work, path, limit)
+    return await asyncio.to_thread(_read, work, path, limit)
 
 
-def read_now(work: Workspace, path: str, limit: int | None = None) -> FileRead:
-    """`read_bytes` for those who are already off the event loop."""
-    real, relative = real_path(work, path, "read")
+def _read(work: Workspace, path: str, limit: int | None) -> FileRead:
+    _, relative = real_path(work, path, "read")
     with file_errors(path), opened(work.root, relative, os.O_RDONLY) as descriptor:
         size = check_regular(descriptor, path).st_size
         data = read_descriptor(descriptor, limit)
-    whole = limit is None or len(data) < limit or len(data) >= size
-    return FileRead(real, relative, data, max(size, len(data)), sha256(data) if whole else "")
+    return FileRead(relative, data, max(size, len(data)))
 
 
 def note_seen(guard: ReadGuard, real: Path, content: bytes) -> None:

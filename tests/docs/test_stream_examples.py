@@ -75,7 +75,8 @@ def _events(stream: str) -> list[Event]:
 
 
 def _approved(someone: Reader, asked: list[Event]) -> list[Event]:
-    """What comes after the approval, by a signed-in browser, to a client that follows already."""
+    """What comes after the approval, by a signed-in browser, to a client that follows already;
+    without the state that such a stream begins with."""
     session = asked[0]["row"]["id"]
     after = max(event.get("seq", 0) for event in asked)
     halves = _sign_in(someone)
@@ -95,7 +96,7 @@ def _approved(someone: Reader, asked: list[Event]) -> list[Event]:
             found.append(json.loads(line.removeprefix(b"data: ")))
             if found[-1].get("finished"):
                 break
-    return [event for event in found if event["type"] != "session"]
+    return [event for event in found if event["type"] not in {"session", "queue"}]
 
 
 def _sign_in(someone: Reader) -> dict[str, str]:

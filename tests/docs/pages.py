@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-LANGUAGES = ("sh", "toml", "json", "python", "sse", "tool")
+LANGUAGES = ("sh", "toml", "json", "python", "sse", "tool", "markdown")
 """Each has a runner in `test_examples` or `test_stream_examples`."""
 _FENCE = re.compile(r"^( *)```(.*)$")
 _MARKER = re.compile(r"^<!-- not run: (\S.*) -->$")

@@ -96,6 +96,18 @@ def _holds(read: Any, given: Any) -> bool:
     return bool(read == given)
 
 
+@each("markdown")
+def test_an_agent_in_a_file_is_read_and_has_the_tools_it_names(
+    example: Example, tmp_path: Path
+) -> None:
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents/writer.md").write_text(example.text)
+    agent = Config.load(tmp_path, {}).agents["writer"]
+    assert agent.prompt.startswith("You ")
+    assert agent.description
+    assert set(agent.providers) <= set(BUILTIN)
+
+
 @each("json")
 def test_an_answer_is_what_the_program_answers(example: Example, someone: Reader) -> None:
     shown = json.loads(example.text)

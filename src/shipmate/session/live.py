@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from shipmate.protocol import Delta, StreamStart
+from shipmate.llm.tokens import estimate_tokens
+from shipmate.protocol import Delta, Message, StreamStart
 
 
 def length(text: str) -> int:
@@ -35,6 +36,21 @@ class LiveMessage:
     def said(self) -> tuple[str, str]:
         """Text and reasoning so far."""
         return "".join(self.text), "".join(self.reasoning)
+
+    def cut_off(self) -> Message:
+        """What was said, as the block of a message that did not come to its end."""
+        text, reasoning = self.said
+        return Message(
+            id=self.start.id,
+            parent=self.start.parent,
+            text=text,
+            reasoning=reasoning,
+            model=self.start.model,
+            agent=self.start.agent,
+            tokens=estimate_tokens(text + reasoning),
+            tokens_source="estimate",
+            partial=True,
+        )
 
     def so_far(self) -> list[StreamStart | Delta]:
         events: list[StreamStart | Delta] = [self.start]

@@ -16,7 +16,7 @@ from shipmate.agent.transcript import Transcript
 from shipmate.errors import NotFoundError, ShipmateError, StorageError
 from shipmate.faults import point
 from shipmate.llm.model import ModelError
-from shipmate.protocol import AnyBlock, Done, SessionRow, Status, System
+from shipmate.protocol import AnyBlock, Done, Message, SessionRow, Status, System
 from shipmate.session.background import Background
 from shipmate.session.door import Door
 from shipmate.session.speech import Speech
@@ -110,11 +110,18 @@ class Rounds:
         except NotFoundError as error:
             await self.door.store.session(session)  # raises when it is the session
             return _failed(str(error), error.code)
+        except StorageError as error:  # what was said is kept later, with the end
+            return _failed(str(error), error.code, *self._said(session))
         except ShipmateError as error:
             return _failed(str(error), error.code)
         except Exception:
             log.exception("the round of session %s failed", session)
             return _failed(UNEXPECTED, ShipmateError.code)
+
+    def _said(self, session: str) -> list[Message]:
+        """The messages that were shown and could not be kept, as far as they came."""
+        speech = self.door.speeches.get(session)
+        return [live.cut_off() for live in speech.messages()] if speech else []
 
     def _round(self, row: SessionRow, agent: Agent, transcript: Transcript) -> Round:
         session = row.id
@@ -173,9 +180,9 @@ class Rounds:
                 return
 
 
-def _failed(why: str, code: str) -> End:
+def _failed(why: str, code: str, *before: AnyBlock) -> End:
     block = System(text=why, level="error", code=code)
-    return End(Done(finished=False, reason="error", error=why), (block,))
+    return End(Done(finished=False, reason="error", error=why), (*before, block))
 
 
 def _status(done: Done) -> Status:

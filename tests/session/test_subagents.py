@@ -271,6 +271,50 @@ async def test_one_that_waits_is_stopped_alone(tmp_path: Path) -> None:
         assert play.broken() == []
 
 
+async def test_one_that_waits_is_stopped_while_another_works(tmp_path: Path) -> None:
+    free = asyncio.Event()
+
+    async def long(_messages: object, _tools: object) -> Reply:
+        await free.wait()
+        return say("late")
+
+    asked = together(ask("quick", "x"), ask("slow", "y"))
+    async with team(
+        tmp_path,
+        assistant=[asked, say("Both.")],
+        quick=[call("act", command="go")],
+        slow=[long],
+    ) as play:
+        session = await play.create()
+        await play.executor.send(session, "go")
+        await play.until(session, lambda f: f.type == "approval_request")
+        await _until(lambda: _waits(play, session))
+        (pending,) = await play.blocks(session, ApprovalRequest)
+        await play.executor.stop_agent(session, pending.parent)
+        await play.until(session, lambda f: f.type == "tool_result" and b"after 1 step" in f.data)
+        free.set()
+        assert done(await play.watch(session)).finished
+        stopped, late = await result_of(play, session)
+        assert ("Stopped by the user" in stopped.text, late.text) == (True, "late")
+        assert len(play.models["quick"].requests) == 1
+        assert log_of(tmp_path) == []
+        assert play.broken() == []
+
+
+async def test_an_agent_that_is_gone_when_it_goes_on_leaves_nothing_open(tmp_path: Path) -> None:
+    async with team(tmp_path, assistant=[ask("one", "x")], one=[call("act", command="go")]) as play:
+        session = await play.create()
+        await play.say(session, "go")
+    async with team(tmp_path, assistant=[say("Alone.")]) as play:
+        await play.executor.decide(session, True)
+        assert done(await play.watch(session)).finished
+        (result,) = await result_of(play, session)
+        assert "no agent 'one'" in result.text
+        calls = {c.id for c in await play.blocks(session, ToolCall)}
+        assert {r.call for r in await play.blocks(session, ToolResult)} == calls
+        assert log_of(tmp_path) == []
+
+
 async def test_stop_ends_all_of_them(tmp_path: Path) -> None:
     async def never(_messages: object, _tools: object) -> Reply:
         hanging.set()
@@ -315,6 +359,19 @@ async def test_a_message_in_place_of_a_decision_closes_the_threads(tmp_path: Pat
         assert all("moved on" in r.text for r in results)
         assert roles(play.sent("assistant")) == ["system", "user", "assistant", "tool", "user"]
         assert play.broken() == []
+
+
+async def test_one_of_an_interrupted_round_is_stopped_and_the_round_rests(tmp_path: Path) -> None:
+    async with team(tmp_path, assistant=[]) as play:
+        session = await play.create()
+        arguments = {"agent": "one", "task": "x"}
+        asked = ToolCall(id="c", message="m", name="call_agent", arguments=arguments)
+        blocks = [User(text="go"), Message(id="m"), asked, Message(id="n", parent="c", text="hm")]
+        await play.store.write(session, blocks, row={"status": "interrupted"})
+        await play.executor.stop_agent(session, "c")
+        assert (await play.row(session)).status == "interrupted"
+        (result,) = await result_of(play, session)
+        assert "Its last words:\nhm" in result.text
 
 
 async def test_a_crash_in_a_started_call_of_a_sub_agent_is_not_repeated(tmp_path: Path) -> None:

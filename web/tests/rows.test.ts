@@ -74,6 +74,15 @@ describe("rows of the thread", () => {
     expect(kinds(toRows({ blocks: deeper.blocks, lives: [], row: row() }, inner.id))).toEqual(["tool"]);
   });
 
+  test("the todo list of a sub-agent does not take the place of the session's", () => {
+    const items = [{ id: 1, title: "t", status: "completed" }];
+    const call = block("tool", { name: "call_agent", message: "m", arguments: { agent: "a" } });
+    const its = block("todo", { id: `todo-${call.id}`, parent: call.id, items });
+    expect(kinds(show([user(), say("a"), call, its]))).not.toContain("todo");
+    const own = block("todo", { id: "todo", items });
+    expect(show([user(), say("a"), call, its, own])).toContainEqual({ key: "todo", kind: "todo", block: own });
+  });
+
   test("a decided approval stands above its call, one given by the bypass is a word on the call", () => {
     const call = block("tool", { name: "write_file", provider: "read_write", message: "m" });
     const asks = block("approval_request", { call: call.id, title: "t", digest: "d", details: {} });

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 from shipmate.agent.calls import ThreadWaits
-from shipmate.agent.closing import close_open, cut_short
+from shipmate.agent.closing import Closed, close_open, cut_short
 from shipmate.agent.loop import Record, Round
 from shipmate.agent.profile import Agent, Team
 from shipmate.agent.transcript import Transcript
 from shipmate.agent.voice import Voice
-from shipmate.errors import did_you_mean
+from shipmate.errors import ShipmateError, did_you_mean
 from shipmate.llm.model import ModelError
 from shipmate.protocol import AgentDetail, Done, Pending, ToolCall
 from shipmate.tools.tool import Spawn, ToolError, ToolOutput
@@ -53,8 +53,10 @@ class Crew:
     record: Record
     voice: Voice
     bypass: Callable[[], bool]
+    _alive: set[str] = field(default_factory=set[str])
+    """Calls whose sub-agents work, or wait for the user while others work."""
     _working: dict[str, asyncio.Task[Done]] = field(default_factory=dict[str, asyncio.Task[Done]])
-    """By the call that each works for."""
+    """Those that work, by their calls."""
     _stopped: set[str] = field(default_factory=set[str])
     _callers: list[Caller] = field(default_factory=list[Caller])
 
@@ -73,12 +75,13 @@ class Crew:
 
     async def stop(self, call: str) -> bool:
         """End the sub-agent that works for `call`; false when none does. Its result follows."""
-        task = self._working.get(call)
-        if task is None:
+        if call not in self._alive:
             return False
         self._stopped.add(call)
-        task.cancel("stop")
-        await asyncio.wait([task])
+        self.tell()
+        if task := self._working.get(call):
+            task.cancel("stop")
+            await asyncio.wait([task])
         return True
 
     def _limit(self) -> str:
@@ -92,21 +95,33 @@ class Crew:
     async def _spawn(self, caller: Caller, call: ToolCall, name: str, task: str) -> ToolOutput:
         """The answer of the agent `name`, or why there is none. `ThreadWaits` when nothing is
         left to do but what the user has to decide."""
-        team = _known(caller, name)
         thread = self.transcript.thread(call.id)
         thread.context.set_task(task)
-        while True:
-            caller.busy += 1
-            try:
-                done = await self._worked(call, self._work(caller, call, team, name))
-            finally:
-                caller.busy -= 1
-                caller.tell()
-            if done is None:
-                return await self._ended(call, thread)
-            if not done.reason.startswith("waiting"):
-                return _output(done, thread)
-            await self._wait(caller, call)
+        self._alive.add(call.id)
+        try:
+            team = _known(caller, name)
+            while call.id not in self._stopped:
+                done = await self._turn(caller, call, team, name)
+                if done and not done.reason.startswith("waiting"):
+                    return _output(done, thread)
+                if done:
+                    await self._wait(caller, call)
+        except (ToolError, ShipmateError):
+            await self._close(call, "moved_on", "Not run: the agent came to an end before.")
+            raise
+        finally:
+            self._alive.discard(call.id)
+        await self._close(call, "stop", "Not run: stopped by the user.")
+        return _told(thread, cut_short(thread, "stop"), failed=True)
+
+    async def _turn(self, caller: Caller, call: ToolCall, team: Team, name: str) -> Done | None:
+        """Carry the sub-agent as far as it goes; None when it was stopped alone."""
+        caller.busy += 1
+        try:
+            return await self._worked(call, self._work(caller, call, team, name))
+        finally:
+            caller.busy -= 1
+            caller.tell()
 
     async def _worked(self, call: ToolCall, work: Awaitable[Done]) -> Done | None:
         """How the work ended; None when this sub-agent was stopped alone."""
@@ -135,9 +150,11 @@ class Crew:
         """Return when something was decided that the thread waits for. Raise `ThreadWaits` as
         soon as no other sub-agent of the caller works any more."""
         waiting = self._pending(call)
-        if waiting and caller.busy:
+        if not waiting:
+            return  # it was decided meanwhile
+        if caller.busy:
             await self.record(row=self.transcript.waiting_fields())
-        while waiting and self._pending(call) == waiting:
+        while self._pending(call) == waiting and call.id not in self._stopped:
             if not caller.busy:
                 raise ThreadWaits(waiting[0])
             news = asyncio.get_running_loop().create_future()
@@ -151,11 +168,10 @@ class Crew:
         threads = self.transcript.below(call.id)
         return [block for thread in threads for block in thread.waiting()]
 
-    async def _ended(self, call: ToolCall, thread: Transcript) -> ToolOutput:
-        text = "Not run: stopped by the user."
-        if blocks := close_open(self.transcript, "stop", text, below=call.id):
+    async def _close(self, call: ToolCall, why: Closed, text: str) -> None:
+        """Close what is open in the thread of a call that ends."""
+        if blocks := close_open(self.transcript, why, text, below=call.id):
             await self.record(*blocks)
-        return _told(thread, cut_short(thread, "stop"), failed=True)
 
 
 def _known(caller: Caller, name: str) -> Team:

@@ -222,9 +222,11 @@ class Executor:
             text = "Not run: stopped by the user."
             inner = close_open(transcript, "stop", text, below=call)
             blocks = [*inner, *closed(transcript, found, None, "stop", text)]
+            if self.door.row(session).status in ("interrupted", "error"):
+                await self.door.record(session, *blocks)
+                await self.door.record(session, row=transcript.waiting_fields())
+                return
             await self.door.record(session, *blocks, row={"status": "running"})
-            if crew:
-                crew.tell()
             self._engine.advance(session)
 
     async def resume(self, session: str) -> None:

@@ -252,7 +252,7 @@ class Rows {
     if (told) this.out.pop(); // the card at the end says it
     if (running) this.think(lives);
     else if (row?.status !== "waiting_approval" && row?.status !== "waiting_answer") this.foot();
-    const todo = this.shown.blocks.find((b) => b.type === "todo");
+    const todo = this.shown.blocks.filter((b) => b.type === "todo").find((b) => this.mine(b));
     if (todo?.items.length) this.out.push({ key: "todo", kind: "todo", block: todo });
     if (row && (row.status === "error" || row.status === "interrupted")) {
       this.out.push({ key: "end", kind: "end", row });

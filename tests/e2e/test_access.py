@@ -70,7 +70,7 @@ def test_the_model_is_chosen_by_keys_alone(desk: Desk) -> None:
     model = desk.page.get_by_role("button", name=re.compile("^Model"))
     model.focus()
     desk.page.keyboard.press("Enter")
-    search = desk.page.get_by_role("combobox")
+    search = desk.page.get_by_role("combobox", name="Search models")
     expect(search).to_be_focused()
     search.press_sequentially("demo")
     search.press("Enter")

@@ -2,17 +2,23 @@
 
 import contextlib
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from tests.cli.server import Served, environment, served
 from tests.docs import words
 from tests.docs.pages import Example
 from tests.provider import Provider
 
+PROGRAMS = ("curl", "git")
+"""What examples use besides ours."""
 PRINTED = "http://127.0.0.1:8765"
 """The address in the documentation; the server of the test has another port."""
 
@@ -36,6 +42,12 @@ class Reader:
 
     def run(self, example: Example) -> subprocess.CompletedProcess[str]:
         """The block, in one bash that stops at the first failure, pipes included."""
+        for program in PROGRAMS:
+            if (
+                re.search(rf"(?:^|[\s|(]){program} ", example.text)
+                and shutil.which(program) is None
+            ):
+                pytest.skip(f"{example} needs {program}, which this machine does not have")
         if example not in self.done:
             self.done[example] = self._run(example)
         return self.done[example]
@@ -92,6 +104,8 @@ def _furnish(home: Path, provider: Provider) -> None:
         readme.write_text("# A project\n")
         git = ["git", "-C", str(project), "-c", "user.name=n", "-c", "user.email=e@example.org"]
         for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "begin"]):
+            if shutil.which("git") is None:
+                continue
             subprocess.run([*git, *command], check=True, capture_output=True)
         readme.write_text("# Our project\n")
     commands = {home / "bin": "shipmate python", home / "shipmate/.venv/bin": "shipmate"}

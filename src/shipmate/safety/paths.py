@@ -21,6 +21,8 @@ from shipmate.safety.paths_walk import Walked, WalkError, same_name, walk
 Op = Literal["read", "list", "search", "write", "create", "mkdir"]
 """What is to be done: `search` looks into a file or a folder, `list` into a folder."""
 PathVerdict = Literal["allow", "ask", "ask_danger", "deny", "error"]
+Fault = Literal["", "missing", "folder"]
+"""What is wrong, where more can be said about it: nothing is there; it is a folder."""
 _WRITES = {"write", "create", "mkdir"}
 _KINDS = {
     stat.S_IFIFO: "a pipe",
@@ -39,6 +41,8 @@ class PathDecision:
 
     verdict: PathVerdict
     reason: str = ""
+    fault: Fault = ""
+    """With the verdict `error`."""
     real: Path = Path()
     relative: str = ""
     """Below the project's folder, with `/`; "." for the folder itself."""
@@ -54,9 +58,9 @@ class PathDecision:
 class _RefusedError(Exception):
     """Carries a decision out of the steps below."""
 
-    def __init__(self, verdict: Literal["deny", "error"], reason: str) -> None:
+    def __init__(self, verdict: Literal["deny", "error"], reason: str, fault: Fault = "") -> None:
         super().__init__(reason)
-        self.verdict: Literal["deny", "error"] = verdict
+        self.decision = PathDecision(verdict, reason, fault)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,8 @@ class _Question:
     def outside(self) -> _RefusedError:
         return _RefusedError("deny", f"{self.path!r} is outside the project {self.root}.")
 
-    def wrong(self, what: str) -> _RefusedError:
-        return _RefusedError("error", f"{self.path!r} {what}.")
+    def wrong(self, what: str, fault: Fault = "") -> _RefusedError:
+        return _RefusedError("error", f"{self.path!r} {what}.", fault)
 
     def inside(self, place: Path) -> bool:
         return within(place, self.root, folding=self.folding)
@@ -105,7 +109,7 @@ def decide_path(
     except SpellingError as error:
         return PathDecision("deny" if error.denied else "error", f"{path!r}: {error}")
     except _RefusedError as error:
-        return PathDecision(error.verdict, str(error))
+        return error.decision
 
 
 def within(place: Path, folder: Path, *, folding: bool = HOST != "linux") -> bool:
@@ -243,12 +247,12 @@ def _check_kind(question: _Question, spelled: Spelled, mode: int) -> None:
     kind = stat.S_IFMT(mode)
     if not mode:
         if question.op not in _WRITES:
-            raise question.wrong("does not exist")
+            raise question.wrong("does not exist", "missing")
         if spelled.folder and question.op != "mkdir":
             raise question.wrong("ends in a separator, so it can only be a folder")
     elif kind == stat.S_IFDIR:
         if question.op in {"read", "write", "create"}:
-            raise question.wrong("is a folder")
+            raise question.wrong("is a folder", "folder")
     elif kind != stat.S_IFREG:
         raise question.wrong(f"is {_KINDS.get(kind, 'not a regular file')}, not a regular file")
     elif spelled.folder or question.op in {"list", "mkdir"}:

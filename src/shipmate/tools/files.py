@@ -49,6 +49,10 @@ _KINDS = (
 _LEVELS = {"allow": Level.ALLOW, "ask": Level.ASK, "ask_danger": Level.DANGER}
 
 
+class NotThereError(ToolError):
+    """A path that leads to nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileRead:
     relative: str
@@ -69,7 +73,7 @@ def path_verdict(decision: PathDecision) -> Verdict:
     `bypassable` is left to the judge: the bypass covers `read_write` tools only.
     """
     if decision.verdict == "error":
-        raise ToolError(decision.reason)
+        raise _error_of(decision)
     if decision.verdict == "deny":
         detail = BlockedDetail(reason=decision.reason, rule="path")
         return Verdict(Level.REFUSE, decision.reason, rule="path", details=detail)
@@ -83,8 +87,13 @@ def real_path(work: Workspace, path: str, op: Op) -> tuple[Path, str]:
     """
     decision = decide(work, path, op)
     if not decision.usable:
-        raise ToolError(decision.reason)
+        raise _error_of(decision)
     return decision.real, decision.relative
+
+
+def _error_of(decision: PathDecision) -> ToolError:
+    kind = NotThereError if decision.fault == "missing" else ToolError
+    return kind(decision.reason)
 
 
 async def read_bytes(work: Workspace, path: str, limit: int | None = None) -> FileRead:

@@ -3,7 +3,8 @@
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
@@ -12,15 +13,21 @@ from pathlib import Path
 from shipmate.protocol import MatchesDetail
 from shipmate.safety.paths import within
 from shipmate.safety.verdict import Verdict
-from shipmate.tools.files import BY_DESCRIPTOR, FOLDER, decide, opened, path_verdict, real_path
+from shipmate.tools.files import (
+    BY_DESCRIPTOR,
+    FOLDER,
+    NotThereError,
+    decide,
+    opened,
+    path_verdict,
+    real_path,
+)
 from shipmate.tools.ignored import Ignored
 from shipmate.tools.reading import shown_name
 from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, Workspace, tool
 
 _WIDE = 50_000
 """Entries of one folder that are looked at."""
-
-
 _MOST = 1_000
 """Entries that one call may ask for."""
 
@@ -83,8 +90,16 @@ def walk(work: Workspace, start: str, *, ignored: bool = False) -> Walk:
     return Walk(work, lambda relative, folder: rules.hides(relative, folder=folder))
 
 
-def near_names(work: Workspace, path: str) -> str:
-    """What is there in place of a path that is not: a hint for the end of an error, or ""."""
+@contextmanager
+def near_names_told(work: Workspace, path: str) -> Generator[None]:
+    """The error that a path leads to nothing says in the end what is there in its place."""
+    try:
+        yield
+    except NotThereError as error:
+        raise ToolError(f"{error}{_near_names(work, path)}") from error
+
+
+def _near_names(work: Workspace, path: str) -> str:
     folder, _, name = path.rstrip("/").rpartition("/")
     decision = decide(work, folder or ".", "list")
     if not decision.usable:
@@ -154,10 +169,8 @@ async def list_files(
 
 
 def _judge(work: Workspace, path: str) -> Verdict:
-    decision = decide(work, path, "list")
-    if decision.verdict == "error" and decision.reason.endswith("does not exist."):
-        raise ToolError(decision.reason + near_names(work, path))
-    return path_verdict(decision)
+    with near_names_told(work, path):
+        return path_verdict(decide(work, path, "list"))
 
 
 def _list(work: Workspace, path: str, most: int, recursive: bool) -> ToolOutput:

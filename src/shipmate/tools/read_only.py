@@ -13,7 +13,7 @@ from shipmate.safety.verdict import ALLOW, Verdict
 from shipmate.tools.files import note_stamp
 from shipmate.tools.find import file_search
 from shipmate.tools.grep import grep_search
-from shipmate.tools.listing import list_files, near_names
+from shipmate.tools.listing import list_files, near_names_told
 from shipmate.tools.output import SPILL, spill_file
 from shipmate.tools.pictures import view_image
 from shipmate.tools.read_verdict import judge_read, judge_reads
@@ -132,12 +132,8 @@ class _Section:
 def _load(work: Workspace, path: str, span: Span) -> Content:
     if path.startswith(SPILL):
         return _spilled(work, path, span)
-    try:
+    with near_names_told(work, path):
         return load(work, path, span)
-    except ToolError as error:
-        if str(error).endswith("does not exist."):
-            raise ToolError(str(error) + near_names(work, path)) from error
-        raise
 
 
 def _spilled(work: Workspace, path: str, span: Span) -> Content:

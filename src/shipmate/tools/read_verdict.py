@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from shipmate.safety.verdict import ALLOW, Level, Verdict
 from shipmate.tools.files import decide, path_verdict
-from shipmate.tools.listing import near_names
+from shipmate.tools.listing import near_names_told
 from shipmate.tools.reading import shown_name
 from shipmate.tools.tool import ToolError, Workspace
 
@@ -12,11 +12,10 @@ from shipmate.tools.tool import ToolError, Workspace
 def judge_read(work: Workspace, path: str) -> Verdict:
     """Allowed in the project; secret-shaped files ask; outside of it is refused."""
     decision = decide(work, path, "read")
-    if decision.verdict == "error" and decision.reason.endswith("does not exist."):
-        raise ToolError(decision.reason + near_names(work, path))
-    if decision.verdict == "error" and decision.reason.endswith("is a folder."):
+    if decision.fault == "folder":
         raise ToolError(f"{decision.reason} Look into it with list_files.")
-    verdict = path_verdict(decision)
+    with near_names_told(work, path):
+        verdict = path_verdict(decision)
     if verdict.level is Level.ALLOW or verdict.level is Level.REFUSE:
         return verdict
     title = f"Read {shown_name(decision.relative)}"

@@ -7,13 +7,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 from shipmate.llm.demo import DEMO_TITLE
-from shipmate.llm.known import DEFAULT_CONTEXT, KNOWN, KnownProvider, known_model
+from shipmate.llm.known import DEFAULT_CONTEXT, KNOWN, known_model
 from shipmate.llm.model import ModelInfo
 from shipmate.llm.offline.catalogue import MEGABYTE, cached, catalogue
 from shipmate.llm.offline.process import CONTEXT, why_not
 from shipmate.llm.probe import Offered
 from shipmate.llm.scripted import DEMO
 from shipmate.llm.settings import ModelSettings, ProviderSettings
+from shipmate.safety.net import is_loopback
 
 
 class ModelListing(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,8 +50,7 @@ def base_url_of(settings: ProviderSettings) -> str:
 
 def is_local(settings: ProviderSettings) -> bool:
     """It runs on this machine, so it is likely a small model behind a simple server."""
-    host = urlsplit(base_url_of(settings)).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    return is_loopback(urlsplit(base_url_of(settings)).hostname or "")
 
 
 def settings_of(
@@ -144,11 +144,10 @@ def packaged_rows(folder: Path) -> Iterator[ModelListing]:
 
 
 def demo_row() -> ModelListing:
-    known: KnownProvider = KNOWN["scripted"]
     return ModelListing(
         id=DEMO.id,
         provider="scripted",
-        provider_title=known.title,
+        provider_title=KNOWN["scripted"].title,
         title=DEMO_TITLE,
         context_length=DEMO.context_length,
         context_source=DEMO.context_source,

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from shipmate.llm.model import ModelError
+from shipmate.safety.net import is_loopback
 
 MOST = 8 << 20
 """Bytes of a list of models; the largest public one has about one million."""
@@ -79,7 +80,7 @@ async def _get(url: str, api_key: str, wait: float) -> bytes:
     place = urlsplit(url)
     where = f"{place.hostname}:{place.port}" if place.port else str(place.hostname)
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    local = place.hostname in ("127.0.0.1", "localhost", "::1")
+    local = is_loopback(place.hostname or "")
     try:
         async with (
             asyncio.timeout(wait),

@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import ipaddress
 import os
 from collections.abc import AsyncIterator, Mapping
 from typing import Final
@@ -12,6 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from shipmate.llm.model import ModelError
+from shipmate.safety.net import is_loopback
 
 _WHOLE: Final = 2**20
 """Bytes up to which aiohttp takes a body in one piece without a warning."""
@@ -110,16 +110,9 @@ def _proxy_of(url: str) -> str | None:
     """The proxy that the environment names for `url`; never for this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if host == "localhost" or _is_loopback(host) or proxy_bypass(host):
+    if is_loopback(host) or proxy_bypass(host):
         return None
     return getproxies().get(parts.scheme)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _unreachable(error: Exception, provider: str, url: str) -> ModelError:

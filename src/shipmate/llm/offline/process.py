@@ -80,7 +80,7 @@ class OfflineServer:
             env=scrubbed_environment(),
         )
         assert process.stdin is not None  # noqa: S101 - both are pipes, see above
-        assert process.stdout is not None  # noqa: S101
+        assert process.stdout is not None  # noqa: S101 - as above
         try:
             process.stdin.write(msgspec.json.encode(order) + b"\n")
             async with asyncio.timeout(START_SECONDS):

@@ -23,13 +23,10 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """A chat template for models whose own has no tools; empty: the model's."""
     threads: int = 0
     """0: one for each processor this process may use."""
-    port: int = 0
-    """0: a free one."""
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     base_url: str = ""
-    pid: int = 0
     error: str = ""
 
 
@@ -40,7 +37,7 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - the outermost door: the parent tells the user
         _say(Ready(error=str(error).strip() or type(error).__name__))
         sys.exit(1)
-    _say(Ready(base_url=f"{server.listening_address}/v1", pid=os.getpid()))
+    _say(Ready(base_url=f"{server.listening_address}/v1"))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on: a full pipe would stop it
     while sys.stdin.buffer.read(4096):
         pass
@@ -58,7 +55,7 @@ def _started(order: Order) -> Any:
     settings.model.path = order.file
     settings.model_alias = {order.alias}
     settings.hostnames = ["127.0.0.1"]
-    settings.port = order.port
+    settings.port = 0  # a free one
     settings.api_keys = [order.api_key]
     settings.n_ctx = order.context
     settings.n_parallel = 1  # the whole context for one conversation

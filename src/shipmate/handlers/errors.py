@@ -7,6 +7,7 @@ from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
 from shipmate.errors import ShipmateError
+from shipmate.handlers.respond import json_answer
 from shipmate.protocol import AnyBlock
 
 
@@ -37,6 +38,4 @@ def problem(error: ShipmateError) -> Response:
     """The answer to an expected failure. A conflict over a decided block carries that block."""
     answer = Problem(error.code, str(error), getattr(error, "block", UNSET) or UNSET)
     headers: Mapping[str, str] | None = getattr(error, "headers", None)
-    return Response(
-        msgspec.json.encode(answer), error.status, headers, media_type="application/json"
-    )
+    return json_answer(answer, status=error.status, headers=headers)

@@ -11,7 +11,7 @@ from shipmate.session.projects import find_project, project_folder
 
 def check_agent(known: Mapping[str, Profile], agent: str) -> str:
     if agent not in known:
-        raise NotFoundError(f"There is no agent {agent!r}{did_you_mean(agent, known)}.")
+        raise NotFoundError(f"There is no agent {agent!r}{did_you_mean(agent, known)}")
     return agent
 
 

@@ -6,7 +6,7 @@ and 422 for what it gives; then the handler. Every answer carries the security h
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ from shipmate.handlers.body import has_body, read_json, read_query
 from shipmate.handlers.errors import HttpError, problem
 from shipmate.handlers.house import House
 from shipmate.handlers.place import check_place
+from shipmate.handlers.respond import json_answer
 from shipmate.handlers.route import NOBODY, Answer, Call, Endpoint, Nothing
 
 log = logging.getLogger(__name__)
@@ -108,17 +109,13 @@ def _routes(house: House, endpoints: Iterable[Endpoint]) -> list[Route]:
     for one in endpoints:
         paths.setdefault(one.path, {})[one.method] = one
     return [
-        Route(path, _PathApp(house, methods), methods=_allowed(methods))
+        Route(path, _PathApp(house, methods), methods=sorted(methods))
         for path, methods in sorted(paths.items(), key=_fixed_first)
     ]
 
 
 def _fixed_first(item: tuple[str, Any]) -> tuple[bool, str]:
     return "{" in item[0], item[0]
-
-
-def _allowed(methods: Iterable[str]) -> Sequence[str]:
-    return sorted(methods)
 
 
 class _PathApp:
@@ -151,10 +148,6 @@ async def _checked(house: House, one: Endpoint, scope: Scope, receive: Receive) 
 
 
 def _response(one: Endpoint, answer: Answer) -> ASGIApp:
-    if answer is None:
-        return Response(status_code=204)
-    if isinstance(answer, msgspec.Struct):
-        answer = msgspec.json.encode(answer)
-    if isinstance(answer, bytes):
-        return Response(answer, one.status, media_type="application/json")
+    if answer is None or isinstance(answer, msgspec.Struct | bytes):
+        return json_answer(answer, status=one.status)
     return answer

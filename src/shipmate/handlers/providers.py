@@ -11,7 +11,8 @@ from shipmate.handlers.errors import HttpError
 from shipmate.handlers.house import House
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
 from shipmate.llm.detect import Found, detect
-from shipmate.llm.known import KNOWN
+from shipmate.llm.known import BUILT_IN, KNOWN
+from shipmate.llm.listing import base_url_of
 from shipmate.llm.providers import Tested
 from shipmate.llm.settings import ModelSettings, ProviderSettings
 from shipmate.safety.secrets import SecretRef
@@ -87,7 +88,7 @@ async def providers(call: Call[Nothing]) -> Answer:
     types = [
         TypeView(name, known.title, known.base_url, known.local)
         for name, known in KNOWN.items()
-        if name not in ("offline", "scripted")
+        if name not in BUILT_IN
     ]
     return ProviderList([_view(call.house, name) for name in configured], found, types)
 
@@ -145,7 +146,7 @@ def _view(house: House, name: str) -> ProviderView:
         id=name,
         type=one.type,
         title=one.title or KNOWN[one.type].title,
-        base_url=one.base_url or KNOWN[one.type].base_url,
+        base_url=base_url_of(one),
         key=str(one.api_key or ""),
         problem=house.config.secrets.missing(one.api_key),
         thinking_enabled=one.thinking_enabled,

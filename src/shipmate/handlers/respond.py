@@ -1,4 +1,4 @@
-"""Answers that need more than a status: headers of their own."""
+"""What a handler gives back, as an HTTP response."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from starlette.responses import Response
 def json_answer(
     value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """JSON with headers; None becomes an empty 204."""
+    """JSON (bytes are JSON already); None becomes an empty 204."""
     if value is None:
         return Response(status_code=204, headers=headers)
     body = value if isinstance(value, bytes) else msgspec.json.encode(value)

@@ -1,8 +1,8 @@
 """usage: ./dev bench [--json] [GROUP ...]
 
-Groups: start, rest, request, latency, tools, flat, single, crowd, record. All take about two
-minutes. Figures depend on the machine and on what else runs on it; those of the relay were
-measured beside them.
+Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored. All take
+about two minutes. Figures depend on the machine and on what else runs on it; those of the
+relay were measured beside them.
 """
 
 import json
@@ -18,8 +18,9 @@ from bench.figures import Figure, table
 from bench.product import Place, provider, relay, shipmate, signed_in
 from bench.record import record
 from bench.rows import GROUPS, Bench
+from bench.stored import stored
 
-ALL = {**GROUPS, "record": record}
+ALL = {**GROUPS, "record": record, "stored": stored}
 
 
 async def measure(names: list[str], bench: Bench) -> list[Figure]:

@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from shipmate.database.rows import now
+from shipmate.errors import NotFoundError
 from shipmate.llm.scripted import say
 from shipmate.protocol import User
 from tests.handlers.house import Whole, whole
@@ -62,7 +66,7 @@ async def test_the_list_is_filtered(house: Whole) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=x", "limit=501", "cursor=x", "archived=maybe", "colour=red"]
+    "query", ["limit=0", "limit=x", "limit=1001", "cursor=x", "archived=maybe", "colour=red"]
 )
 async def test_a_wrong_query_names_the_field(house: Whole, query: str) -> None:
     answer = await house.call("GET", f"/api/agent/sessions?{query}")
@@ -148,3 +152,48 @@ async def test_a_place_that_cannot_be_is_refused(house: Whole, before: str) -> N
     path = f"/api/agent/sessions/{await make(house)}"
     assert (await house.call("GET", f"{path}?before={before}")).status == 422
     assert (await house.call("GET", f"{path}?before=9007199254740992")).status == 200
+
+
+NASTY = st.text(
+    alphabet=st.sampled_from("'\";-%_*?#&=\\\0\n\r \u202e\ufeff\u00e9\U0001f642abc./")
+    | st.characters(),
+    min_size=1,
+    max_size=40,
+)
+WORDS = (
+    "' OR 1=1 --",
+    "..%2f..%2fsessions.db",
+    "x'; DROP TABLE sessions;--",
+    "%00",
+    "s\0x",
+    "__proto__",
+)
+
+
+async def test_ids_with_characters_of_sql_or_of_paths_are_404(house: Whole) -> None:
+    """FM043"""
+    session, store = await make(house), house.executor.store
+    await house.executor.door.record(session, User(id="u", text="hi"))
+
+    async def look(name: str) -> None:
+        for reading in (store.session(name), store.block(session, name)):
+            with pytest.raises(NotFoundError):
+                await reading
+        target = quote(name.encode("utf-8", "replace"), safe="")
+        for path in (target, f"{target}/export", f"{target}/events"):
+            answer = await house.call("GET", f"/api/agent/sessions/{path}")
+            assert answer.status == 404, name
+        sent = msgspec.json.encode({"block": name.encode("utf-8", "replace").decode()})
+        assert (await house.call("POST", f"/api/agent/sessions/{session}/fork", sent)).status == 404
+
+    for word in WORDS:
+        await look(word)
+    loop = asyncio.get_running_loop()
+
+    @settings(max_examples=100)
+    @given(NASTY.filter(lambda name: name not in (session, "u")))
+    def tried(name: str) -> None:
+        asyncio.run_coroutine_threadsafe(look(name), loop).result(10)
+
+    await asyncio.to_thread(tried)
+    assert (await store.session(session)).last_seq == 1

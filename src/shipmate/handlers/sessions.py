@@ -25,7 +25,7 @@ class ListSessions(Input, frozen=True, kw_only=True):
     status: Status | Literal[""] = ""
     cursor: str = ""
     """From the answer before; empty: from the newest."""
-    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 50
 
 
 class SessionList(msgspec.Struct, frozen=True):

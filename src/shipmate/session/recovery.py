@@ -1,11 +1,12 @@
 """What is done at the start about what an earlier server left open."""
 
+import asyncio
 from collections.abc import Sequence
 
 from msgspec import structs
 
 from shipmate.agent.threads import parent_of
-from shipmate.database.store import SessionFilter, Store
+from shipmate.database.store import LiveText, SessionFilter, Store
 from shipmate.faults import point
 from shipmate.protocol import AnyBlock, Message, System, User
 
@@ -14,24 +15,30 @@ RESUMED = System(text="The server was started again and goes on by itself, once.
 
 
 async def recover(store: Store) -> None:
-    """What ran is interrupted, with the text it had; what waits goes on waiting."""
+    """What ran is interrupted, with the text it had; what waits goes on waiting. All at once: what
+    is written together is synced together."""
     point("recover.begun")
-    for live in await store.live_texts():
-        partial = Message(
-            id=live.id,
-            parent=parent_of(live.id),
-            text=live.text,
-            reasoning=live.reasoning,
-            partial=True,
-        )
-        await store.write(live.session, [structs.replace(partial, tokens_source="estimate")])
-        point("recover.text_kept")
-    for row in await store.sessions(
-        SessionFilter(archived=None, status="running", limit=1_000_000)
-    ):
-        block = System(text=NOTICE, level="warning", code="interrupted")
-        await store.write(row.id, [block], row={"status": "interrupted"})
-        point("recover.row_kept")
+    await asyncio.gather(*(_keep_text(store, live) for live in await store.live_texts()))
+    running = SessionFilter(archived=None, status="running", limit=1_000_000)
+    await asyncio.gather(*(_interrupt(store, row.id) for row in await store.sessions(running)))
+
+
+async def _keep_text(store: Store, live: LiveText) -> None:
+    partial = Message(
+        id=live.id,
+        parent=parent_of(live.id),
+        text=live.text,
+        reasoning=live.reasoning,
+        partial=True,
+    )
+    await store.write(live.session, [structs.replace(partial, tokens_source="estimate")])
+    point("recover.text_kept")
+
+
+async def _interrupt(store: Store, session: str) -> None:
+    block = System(text=NOTICE, level="warning", code="interrupted")
+    await store.write(session, [block], row={"status": "interrupted"})
+    point("recover.row_kept")
 
 
 async def to_resume(store: Store) -> list[str]:

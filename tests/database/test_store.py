@@ -12,13 +12,16 @@ from shipmate.errors import ConflictError, NotFoundError, StorageError
 from shipmate.protocol import (
     AnyBlock,
     ApprovalRequest,
+    Attachment,
     CommandDetail,
     ContextUsage,
+    ImageDetail,
     Message,
     SessionRow,
     System,
     Todo,
     TodoItem,
+    ToolResult,
     User,
     decode_block,
     new_id,
@@ -107,6 +110,23 @@ async def test_writes_to_a_deleted_session_are_refused(store: SqliteStore) -> No
     with pytest.raises(NotFoundError):
         await store.session(session)
     assert await store.history(session) == []
+
+
+async def test_a_deleted_session_names_the_files_that_it_alone_showed(store: SqliteStore) -> None:
+    one, other = [(await store.create_session(fresh())).id for _ in range(2)]
+
+    def shows(file: str) -> ToolResult:
+        details = ImageDetail(media_type="image/png", file=file)
+        return ToolResult(call="c", text=f'not "file":"text{file}"', details=details)
+
+    await store.write(
+        one, [shows("own"), shows("shared"), Attachment(kind="image", name="n", file="a")]
+    )
+    await store.write(other, [shows("shared")])
+    assert await store.delete_session(one) == {"own", "a"}
+    assert await store.delete_session(other) == {"shared"}
+    with pytest.raises(NotFoundError):
+        await store.delete_session(one)
 
 
 async def test_a_window_is_read_from_the_end(store: SqliteStore) -> None:

@@ -33,6 +33,8 @@ async def test_a_deleted_session_leaves_no_command_and_no_output(tmp_path: Path)
     outputs = files / "outputs" / "s1"
     outputs.mkdir(parents=True)
     (outputs / "c1.txt").write_text("long")
+    for name in ("own", "shared"):
+        (files / name).write_bytes(b"picture")
     work = Workspace(tmp_path, "s1", files=files)
     command = "echo $$ > pid; exec sleep 600"
     started = await shell_exec.run(ToolContext(work, call="c2"), command=command, background=True)
@@ -42,7 +44,8 @@ async def test_a_deleted_session_leaves_no_command_and_no_output(tmp_path: Path)
         await asyncio.sleep(0.01)
     pid = int(pid_file.read_text())
     assert not gone(pid)
-    await assembly.discard("s1")
+    await assembly.discard("s1", {"own", "gone", "outputs"})
     while not gone(pid):
         await asyncio.sleep(0.01)
     assert not outputs.exists()
+    assert [file.name for file in files.iterdir() if file.is_file()] == ["shared"]

@@ -1,6 +1,7 @@
 """Sessions as rows, blocks as numbered JSON: the statements a transaction is made of."""
 
 import logging
+import re
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
@@ -198,3 +199,26 @@ def fill_session(
     changes = {"created_at": row.created_at or now(), "add_tokens": row.tokens}
     last = max((max(kept.pos, kept.seq) for _, kept in blocks), default=0)
     return update_session(db, row.id, changes, last)
+
+
+_SHOWING = "SELECT body FROM blocks WHERE type IN ('attachment', 'tool_result')"
+_FILE = re.compile(rb'"file":"([A-Za-z0-9_-]{1,100})"')
+
+
+def delete_session(db: sqlite3.Connection, session: str) -> set[str]:
+    """Remove all of it; the ids of the stored files that it showed."""
+    files = set[str]()
+    for (body,) in db.execute(f"{_SHOWING} AND session = ?", (session,)):
+        files.update(name.decode() for name in _FILE.findall(body))
+    if not db.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount:
+        raise unknown(session)
+    return files
+
+
+def unused(db: sqlite3.Connection, files: set[str]) -> set[str]:
+    """Those of them that nothing shows any more. Looks through all blocks that show files."""
+    left = set(files)
+    for query in (_SHOWING, "SELECT body FROM queue"):
+        for (body,) in db.execute(query) if left else ():
+            left.difference_update(name.decode() for name in _FILE.findall(body))
+    return left

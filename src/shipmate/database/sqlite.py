@@ -19,7 +19,6 @@ from shipmate.database.queue import Revise, read_queue, revise_queue
 from shipmate.database.store import Kept, LiveText, SessionFilter, Written
 from shipmate.database.writer import Writer, connect, explain
 from shipmate.errors import StorageError
-from shipmate.faults import point
 from shipmate.protocol import AnyBlock, Queued, SessionRow, decode_kept
 
 log = logging.getLogger(__name__)
@@ -83,14 +82,9 @@ class SqliteStore:
     async def sessions(self, wanted: SessionFilter) -> list[SessionRow]:
         return await self.read(lambda db: rows.list_sessions(db, wanted))
 
-    async def delete_session(self, session: str) -> None:
-        def delete(db: sqlite3.Connection) -> None:
-            if not db.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount:
-                raise rows.unknown(session)
-
-        point("delete.begun")
-        await self._writer.run(delete)
-        point("delete.rows_gone")
+    async def delete_session(self, session: str) -> set[str]:
+        files = await self._writer.run(lambda db: rows.delete_session(db, session))
+        return await self.read(lambda db: rows.unused(db, files)) if files else files
 
     async def write(
         self,

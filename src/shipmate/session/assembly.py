@@ -1,8 +1,9 @@
 """Puts an agent together for one session: profile, model, tools, folder."""
 
 import asyncio
+import contextlib
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -72,12 +73,16 @@ class Assembly:
         scripted = row.provider.startswith("scripted/")
         return Agent(profile, model, prompt, tools, work, titles=not scripted, team=team)
 
-    async def discard(self, session: str) -> None:
-        """A session was deleted: its background commands end, its stored outputs go."""
+    async def discard(self, session: str, files: Collection[str] = ()) -> None:
+        """A session was deleted: its background commands end, its stored outputs go, and the
+        stored files that no other one shows."""
         await end_background(session)
         self.guards.pop(session, None)
         outputs = self.data / "files" / "outputs" / session
         await asyncio.to_thread(shutil.rmtree, outputs, ignore_errors=True)
+        for file in files:
+            with contextlib.suppress(OSError):  # gone, or no file of ours
+                (self.data / "files" / file).unlink()
 
     def _profile(self, name: str) -> Profile:
         profiles = self.profiles()

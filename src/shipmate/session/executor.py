@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import structs
@@ -49,11 +49,12 @@ NOTHING_WAITS = {"pending_approval": "", "pending_question": "", "error": ""}
 CHANGEABLE = frozenset({"title", "archived", "bypass_approval", "provider", "agent"})
 
 
-Discard: TypeAlias = Callable[[str], Awaitable[None]]
-"""Removes what a session has beside its blocks: background commands, stored outputs."""
+Discard: TypeAlias = Callable[[str, Collection[str]], Awaitable[None]]
+"""Removes what a session has beside its blocks: background commands, stored outputs, and those
+stored files, by their ids, that it alone showed."""
 
 
-async def _nothing_else(_session: str) -> None:
+async def _nothing_else(_session: str, _files: Collection[str]) -> None:
     """For who keeps nothing beside the blocks."""
 
 
@@ -261,8 +262,7 @@ class Executor:
         """Stop it if it runs, then remove all of it."""
         async with self.door.turn(session):
             await self._engine.stop(session, STOP)
-            await self.store.delete_session(session)
-            await self._discard(session)
+            await self._discard(session, await self.store.delete_session(session))
             self.door.forget(session)
             self.door.tell(SessionDeleted(session=session))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from shipmate.agent.profile import ASSISTANT, BUILT_IN, Profile
 from shipmate.config import Config
+from shipmate.config.directory import DATABASE, FILES, MODELS
 from shipmate.config.first_run import set_up_found
 from shipmate.database.keys import Keys
 from shipmate.database.sqlite import SqliteStore
@@ -28,8 +29,6 @@ from shipmate.tools import processes, replacing
 from shipmate.tools.catalog import BUILTIN
 from shipmate.tools.shell import end_background
 
-DATABASE = "sessions.db"
-FILES = "files"
 PARSERS = ("tree_sitter", "tree_sitter_bash")
 """Needed by the first command of an agent, not by the first page."""
 PATIENCE_S = 5.0
@@ -55,7 +54,7 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         store = await SqliteStore.open(config.data / DATABASE)
         stack.push_async_callback(store.close)
         providers = Providers(
-            lambda: config.settings.providers, config.secrets, config.data / "models"
+            lambda: config.settings.providers, config.secrets, config.data / MODELS
         )
         stack.push_async_callback(providers.close)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())

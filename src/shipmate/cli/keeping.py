@@ -4,8 +4,7 @@ from pathlib import Path
 
 import typer
 
-from shipmate.app import DATABASE
-from shipmate.config.directory import data_directory, held
+from shipmate.config.directory import DATABASE, data_directory, held
 from shipmate.database.backups import back_up
 from shipmate.database.restoring import Restored, rescue
 from shipmate.database.restoring import restore as put_back

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import typer
 
-from shipmate.config.directory import data_directory
+from shipmate.config.directory import MODELS, data_directory
 from shipmate.llm.offline.catalogue import MEGABYTE, cached, catalogue, packaged
 from shipmate.llm.offline.fetch import Progress, fetch
 from shipmate.llm.offline.process import OfflineServer
@@ -24,7 +24,7 @@ class ModelRow(msgspec.Struct, frozen=True):
 
 
 def _folder(data: Path | None) -> Path:
-    return data_directory(data) / "models"
+    return data_directory(data) / MODELS
 
 
 def list_models(data: Path | None, json: bool) -> int:

@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from shipmate.cli.server_file import Running, call, read, take
-from shipmate.config.directory import data_directory
+from shipmate.config.directory import DATABASE, data_directory
 from shipmate.database.keys import ApiToken, Keys
 from shipmate.database.sqlite import SqliteStore
 from shipmate.errors import ConflictError
@@ -79,7 +79,7 @@ def _either(
 
 
 async def _here(folder: Path, work: Callable[[Keys], Awaitable[T]]) -> T:
-    store = await SqliteStore.open(folder / "sessions.db")
+    store = await SqliteStore.open(folder / DATABASE)
     try:
         return await work(await Keys.open(store))
     finally:

@@ -11,6 +11,9 @@ import platformdirs
 from shipmate.errors import ConfigError
 from shipmate.safety.lock import held_file
 
+DATABASE, FILES, MODELS = "sessions.db", "files", "models"
+"""Names in the data directory: the database; stored pictures and whole outputs; offline models."""
+
 
 def data_directory(
     chosen: str | Path | None = None, environ: Mapping[str, str] | None = None

@@ -11,7 +11,7 @@ from shipmate.errors import ConfigError
 WHOLE = """
 [server]
 port = 9000
-trusted_proxies = ["10.0.0.0/8"]
+public_url = "https://ship.example.org"
 
 [providers.deepseek]
 type = "deepseek"
@@ -83,7 +83,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path, te
         ('[server]\nport = "1"', "[server] port: expected `int`, got `str`"),
         ("[server]\nport = 70000", "[server] port: expected `int` <= 65535"),
         ("server = 1", "server: expected a table"),
-        ('[server]\ntrusted_proxies = ["x"]', "no IP address or network"),
+        ('[server]\npublic_url = "x"', "must begin with https:// or http://"),
         ('[interface]\nsend_key = "tab"', "must be one of shift+enter, enter, ctrl+enter"),
         ('[providers.a]\napi_key = "sk-1"', "[providers.a] api_key: expected a reference"),
         ('[providers.a]\napi_key = {env="A", secret="b"}', "expected a reference"),

@@ -1,6 +1,5 @@
 """The sections of `config.toml`. Each is declared by its reader where there is one."""
 
-import ipaddress
 from typing import Annotated, Literal
 
 import msgspec
@@ -19,25 +18,14 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8765
     """0 takes a free one."""
-    database: str = ""
-    """Empty: `sessions.db` in the data directory."""
     public_url: str = ""
     """Behind a proxy: the exact address in the browser, such as `https://ship.example.org`."""
     resume_once: bool = False
     """A round that was cut off goes on by itself at the start, once."""
-    trusted_proxies: tuple[str, ...] = ()
-    """IP addresses or networks whose forwarding headers are believed."""
 
     def __post_init__(self) -> None:
         if self.public_url and not self.public_url.startswith(("https://", "http://")):
             raise ValueError(f"public_url must begin with https:// or http://: {self.public_url!r}")
-        for network in self.trusted_proxies:
-            try:
-                ipaddress.ip_network(network)
-            except ValueError:
-                raise ValueError(
-                    f"trusted_proxies holds {network!r}, which is no IP address or network"
-                ) from None
 
 
 class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ def _lean(tables: Tables) -> Tables:
 def _edited_in_place(text: str, path: tuple[str, ...], value: Any, _expected: Tables) -> str:
     document = tomlkit.parse(text)
     _put(document, path, value, 1)
-    return tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
+    return tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType] - tomlkit leaves it open
 
 
 def _written_anew(text: str, path: tuple[str, ...], _value: Any, expected: Tables) -> str:
@@ -56,7 +56,7 @@ def _written_anew(text: str, path: tuple[str, ...], _value: Any, expected: Table
     fresh: Any = section if len(table) == 1 else {table[1]: section[table[1]]}
     anew = tomlkit.document()
     _put(anew, (table[0],), fresh, 1)
-    written = tomlkit.dumps(anew)  # pyright: ignore[reportUnknownMemberType]
+    written = tomlkit.dumps(anew)  # pyright: ignore[reportUnknownMemberType] - tomlkit leaves it open
     return f"{left}\n\n{written}"
 
 
@@ -105,7 +105,7 @@ def _item(value: Any, depth: int) -> Any:
     if depth == 3 and items and all(isinstance(item, dict) for item in items):
         tables = tomlkit.aot()
         for item in items:
-            tables.append(_table(item, 2))  # pyright: ignore[reportUnknownMemberType]
+            tables.append(_table(item, 2))  # pyright: ignore[reportUnknownMemberType] - tomlkit leaves it open
         return tables
     return cast("Any", tomlkit.item(cast("Any", value)))
 

@@ -306,7 +306,7 @@ def test_usage_is_taken_as_far_as_it_makes_sense(
     given: Any, counted: tuple[int, int, int, int]
 ) -> None:
     values: list[Any] = [None, {}, [], "x", {"prompt_tokens": -5}]
-    odd: list[dict[str, Any]] = [dict(choices=None, usage=value) for value in values]  # noqa: C408
+    odd: list[dict[str, Any]] = [{"choices": None, "usage": value} for value in values]
     reply, _ = same_at_every_cut(
         sse(chunk({"content": "a"}, "stop"), {"choices": [], "usage": given}, *odd)
     )

@@ -9,9 +9,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from shipmate.agent.budgets import NO_BUDGETS, Budgets
 from shipmate.agent.profile import ASSISTANT, Agent
 from shipmate.database.sqlite import SqliteStore
-from shipmate.llm.scripted import ScriptedModel, Step
+from shipmate.llm.model import ModelInfo
+from shipmate.llm.scripted import DEMO, ScriptedModel, Step
 from shipmate.protocol import AnyBlock, AnyEvent, SessionRow, decode_block
 from shipmate.session.executor import Executor
 from shipmate.session.hub import Frame
@@ -76,20 +78,22 @@ async def stage(
     *,
     tools: Sequence[Tool],
     pause: float = 0,
+    info: ModelInfo = DEMO,
+    budgets: Budgets = NO_BUDGETS,
     assemble: Assemble | None = None,
 ) -> AsyncGenerator[Stage]:
     """A server on `folder`: the project is `folder/project`, the database beside it."""
     root = (folder / "project").resolve()
     root.mkdir(exist_ok=True)
     store = await SqliteStore.open(folder / "sessions.db")
-    model = ScriptedModel(steps, pause=pause)
+    model = ScriptedModel(steps, pause=pause, info=info)
     chosen = {t.name: t for t in tools}
     guards: dict[str, ReadGuard] = {}
 
     async def alone(row: SessionRow) -> Agent:
         guard = guards.setdefault(row.id, ReadGuard())
         work = Workspace(root, row.id, files=folder / "files", guard=guard)
-        return Agent(ASSISTANT, model, "You help.", chosen, work, titles=False)
+        return Agent(ASSISTANT, model, "You help.", chosen, work, titles=False, budgets=budgets)
 
     async with asyncio.TaskGroup() as tasks:
         executor = Executor(store, tasks, assemble or alone)

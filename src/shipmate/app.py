@@ -65,6 +65,8 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
             tools=BUILTIN,
             limits=lambda: config.settings.limits.for_tools(),  # noqa: PLW0108 - settings are replaced
             data=config.data,
+            compact_at=lambda: config.settings.limits.compact_at,
+            budgets=lambda: config.settings.budgets,
         )
         images = partial(stored, config.data / FILES)
         executor = Executor(store, tasks, assembly.assemble, images, assembly.discard)

@@ -253,10 +253,17 @@ class ApprovalRequest(Block, frozen=True, kw_only=True, tag="approval_request"):
     """`user`, `bypass`, `stop`, `moved_on`, or the name of a token."""
 
 
+BUDGET = "budget"
+"""The `agent` of a question about a limit that was reached."""
+CONTINUE = "Continue"
+"""The answer that raises it; every other one ends the round."""
+
+
 class AskUser(Block, frozen=True, kw_only=True, tag="ask_user"):
     """A question to the user. Its id is `<call>-question`."""
 
     call: str
+    """Empty for a question of the server itself, about a limit that was reached."""
     question: str
     options: tuple[str, ...] = ()
     multiple: bool = False
@@ -281,12 +288,21 @@ class Todo(Block, frozen=True, kw_only=True, tag="todo"):
 
 
 class Summary(Block, frozen=True, kw_only=True, tag="summary"):
-    """A compaction: what the model is sent in place of the blocks `replaces[0]..replaces[1]`."""
+    """A compaction: what the model is sent in place of the blocks `replaces[0]..replaces[1]` of
+    its thread. They stay in the transcript."""
 
     text: str
+    """Written by the model; the user may edit it."""
+    facts: str = ""
+    """What is known for certain of what was left out, and sent along: what the user said, the
+    files touched, the todo list."""
     replaces: tuple[int, int]
     tokens_before: int = 0
     tokens_after: int = 0
+    """Of the next request, before and after; measured where a provider counted, else about."""
+    edited: bool = False
+    undone: bool = False
+    """The user took it back: what it replaced is sent again."""
 
 
 AnyBlock: TypeAlias = (

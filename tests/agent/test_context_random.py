@@ -57,19 +57,19 @@ def test_any_session_makes_a_valid_request_at_every_step(blocks: list[AnyBlock])
     context = Context("p", image=lambda _file: PNG)
     encoder = RequestEncoder(ModelInfo("a/m", vision=True), replay_reasoning="calls")
     kept: list[AnyBlock] = []
-    for block in _placed(blocks):
+    for block in placed(blocks):
         context.add(block)
         kept.append(block)
-        body = _body(encoder, context)
+        body = body_of(encoder, context)
         assert check_request(body, deepseek_thinking=True, alternate=True) == []
     fresh = Context("p", image=lambda _file: PNG)
     for block in kept:
         fresh.add(block)
     again = RequestEncoder(ModelInfo("a/m", vision=True), replay_reasoning="calls")
-    assert _body(again, fresh) == _body(encoder, context)
+    assert body_of(again, fresh) == body_of(encoder, context)
 
 
-def _placed(blocks: list[AnyBlock]) -> list[AnyBlock]:
+def placed(blocks: list[AnyBlock]) -> list[AnyBlock]:
     """Numbered as the store does it: a block sent again keeps its place."""
     places: dict[str, int] = {}
     return [
@@ -77,5 +77,5 @@ def _placed(blocks: list[AnyBlock]) -> list[AnyBlock]:
     ]
 
 
-def _body(encoder: RequestEncoder, context: Context) -> Any:
+def body_of(encoder: RequestEncoder, context: Context) -> Any:
     return msgspec.json.decode(encoder.encode(context.messages(), ()))

@@ -187,7 +187,7 @@ async def test_an_old_odd_and_large_session_comes_in(tmp_path: Path) -> None:
     blocks.append({"type": "foo", "id": "m7", "pos": None, "what": 1})
     blocks.append({"type": "message", "text": ["wrong"]})
     assert sum(len(str(b)) for b in blocks) > 40_000_000
-    async with stage(tmp_path, [say("on")], tools=TOOLS) as play:
+    async with stage(tmp_path, [say("Summed up."), say("on")], tools=TOOLS) as play:
         made = await brought(play, tmp_path, {"shipmate": 1, "blocks": blocks})
         began = time.monotonic()
         window = await play.store.window(made, limit=100)

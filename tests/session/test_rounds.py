@@ -170,7 +170,7 @@ async def test_a_failing_provider_is_told_and_the_session_goes_on(tmp_path: Path
 
 
 async def test_the_step_limit_ends_a_round_and_is_told(tmp_path: Path) -> None:
-    script = [call("look", path="a.txt") for _ in range(60)]
+    script = [call("look", path=f"{n}.txt") for n in range(60)]
     async with stage(tmp_path, script, tools=TOOLS) as play:
         session = await play.create()
         assert done(await play.say(session, "loop")).reason == "limit"

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 from msgspec import structs
 
 from shipmate.agent.transcript import Transcript
-from shipmate.protocol import AnyBlock, ApprovalRequest, Pending, ToolCall, ToolResult
+from shipmate.protocol import AnyBlock, ApprovalRequest, AskUser, Pending, ToolCall, ToolResult
 
 Closed: TypeAlias = Literal["stop", "moved_on"]
 """Why something that was open is closed: Stop, or the user moved on."""
@@ -25,13 +25,23 @@ def close_open(transcript: Transcript, why: Closed, text: str, below: str = "") 
     is open in the thread of that call and in those of its sub-agents. `text` is the result of
     what has not been run."""
     threads = transcript.below(below) if below else transcript.threads()
-    pending = {block.call: block for thread in threads for block in thread.waiting()}
+    waiting = [block for thread in threads for block in thread.waiting()]
+    pending = {block.call: block for block in waiting}
     return [
-        block
-        for thread in threads
-        for call in thread.open_calls()
-        for block in closed(transcript, call, pending.get(call.id), why, text)
+        *(_unanswered(block, why) for block in waiting if not block.call),
+        *(
+            block
+            for thread in threads
+            for call in thread.open_calls()
+            for block in closed(transcript, call, pending.get(call.id), why, text)
+        ),
     ]
+
+
+def _unanswered(asked: Pending, why: Closed) -> Pending:
+    if isinstance(asked, ApprovalRequest):
+        return structs.replace(asked, result=False, decided_by=why)
+    return structs.replace(asked, result="", cancelled=why)
 
 
 def closed(
@@ -39,10 +49,9 @@ def closed(
 ) -> list[AnyBlock]:
     """The blocks that close one open call, and what it waits for."""
     made: list[AnyBlock] = []
-    if isinstance(pending, ApprovalRequest):
-        made.append(structs.replace(pending, result=False, decided_by=why))
-    elif pending is not None:
-        made.append(structs.replace(pending, result="", cancelled=why))
+    if pending is not None:
+        made.append(_unanswered(pending, why))
+    if isinstance(pending, AskUser):
         text = _NOT_ANSWERED[why]
     if call.started:
         text = _UNKNOWN[why]

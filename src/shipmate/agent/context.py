@@ -1,11 +1,13 @@
 """Turns a session's blocks into what the model is sent. The one place that knows both."""
 
-import math
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias, assert_never
 
-from shipmate.agent.units import Said, Turn
+from shipmate.agent.summaries import covers, hides, place_of, summary_text
+from shipmate.agent.units import Part, Said, Turn
 from shipmate.llm.model import ChatMessage, Image
+from shipmate.llm.tokens import Meter
 from shipmate.protocol import (
     AnyBlock,
     ApprovalRequest,
@@ -25,7 +27,6 @@ LoadImage: TypeAlias = Callable[[str], bytes | None]
 """Bytes of a stored file by its id; None when it is gone."""
 
 CONTINUE = "Continue."
-SUMMARY = "[Summary of the earlier conversation, which is left out]"
 NUDGES = {
     "cut_call": (
         "[Notice] Your last tool call was cut off at the output limit, so nothing was run. "
@@ -61,6 +62,10 @@ class Context:
         self._task = ""
         self._continue = ChatMessage("user", CONTINUE)
         self._blocks: dict[str, AnyBlock] = {}
+        self._summaries: list[Summary] = []
+        """Those that count: neither undone nor replaced by a later one."""
+        self.meter = Meter()
+        self.compacting = asyncio.Lock()
         self._clear()
 
     def set_prompt(self, prompt: str) -> None:
@@ -94,8 +99,29 @@ class Context:
         self._blocks[block.id] = block
         if isinstance(block, Summary) or _moves(before, block):
             self._rebuild()
-        else:
+        elif not any(hides(summary, block) for summary in self._summaries):
             self._place(block)
+
+    @property
+    def blocks(self) -> Iterable[AnyBlock]:
+        """All of the thread, those too that are left out of what is sent."""
+        return self._blocks.values()
+
+    def parts(self) -> list[Part]:
+        """The units of which something is sent, with the places of their blocks."""
+        places: dict[int, list[int]] = {}
+        for block in self._blocks.values():
+            key = block.call if isinstance(block, ToolResult | AskUser) else block.id
+            if unit := self._said.get(key) or self._turns.get(key):
+                if isinstance(block, Summary):
+                    places.setdefault(unit.at, []).extend(block.replaces)
+                else:
+                    places.setdefault(unit.at, []).append(block.pos)
+        return [
+            Part(tuple(places.get(u.at, ())), isinstance(u, Turn) and u.open, tuple(u.render()))
+            for u in self._units
+            if not u.empty
+        ]
 
     def messages(self) -> Sequence[ChatMessage]:
         """What to send: one system message, then the units; the last is never the model's."""
@@ -111,14 +137,16 @@ class Context:
     def _rebuild(self) -> None:
         """Compaction: summaries take the place of what they replace."""
         blocks = list(self._blocks.values())
-        summaries = [b for b in blocks if isinstance(b, Summary)]
-        visible = [b for b in blocks if not any(_hides(s, b) for s in summaries)]
+        made = [b for b in blocks if isinstance(b, Summary) and not b.undone]
+        self._summaries = [s for s in made if not any(covers(o, s) for o in made)]
+        hidden = self._summaries
+        visible = [b for b in blocks if not any(hides(s, b) for s in hidden)]
         self._clear()
-        for block in sorted(visible, key=_place_of):
-            if isinstance(block, Summary):
-                self._say(block.id, f"{SUMMARY}\n{block.text}")
-            else:
+        for block in sorted(visible, key=place_of):
+            if not isinstance(block, Summary):
                 self._place(block)
+            elif block in hidden:
+                self._say(block.id, summary_text(block))
 
     def _place(self, block: AnyBlock) -> None:
         match block:
@@ -194,7 +222,7 @@ class Context:
 
     def _pos(self, key: str) -> int:
         block = self._blocks.get(key)
-        return block.pos if block else 0
+        return block.pos if block and not isinstance(block, Summary) else 0
 
     def _turn(self, message: str) -> Turn:
         turn = self._turns.get(message)
@@ -250,18 +278,6 @@ def _moves(before: AnyBlock | None, after: AnyBlock) -> bool:
         return False
     same = bool(before.text.strip()) == bool(after.text.strip())
     return not same or before.finish != after.finish
-
-
-def _hides(summary: Summary, block: AnyBlock) -> bool:
-    first, last = summary.replaces
-    return block.id != summary.id and block.pos > 0 and first <= block.pos <= last
-
-
-def _place_of(block: AnyBlock) -> float:
-    """Where it stands; a summary stands where what it replaces stood."""
-    if isinstance(block, Summary):
-        return block.replaces[0] - 0.5
-    return block.pos or math.inf
 
 
 def _attachment_text(block: Attachment) -> str:

@@ -11,6 +11,7 @@ from shipmate.agent.closing import Closed, close_open, cut_short
 from shipmate.agent.loop import Record, Round
 from shipmate.agent.profile import Agent, Team
 from shipmate.agent.transcript import Transcript
+from shipmate.agent.upkeep import Ledger
 from shipmate.agent.voice import Voice
 from shipmate.errors import ShipmateError, did_you_mean
 from shipmate.llm.model import ModelError
@@ -53,6 +54,7 @@ class Crew:
     record: Record
     voice: Voice
     bypass: Callable[[], bool]
+    ledger: Ledger
     _alive: set[str] = field(default_factory=set[str])
     """Calls whose sub-agents work, or wait for the user while others work."""
     _working: dict[str, asyncio.Task[Done]] = field(default_factory=dict[str, asyncio.Task[Done]])
@@ -66,7 +68,7 @@ class Crew:
         self._callers.append(caller)
         spawn = partial(self._spawn_for, caller)
         limit = self._limit if depth else str
-        return Round(agent, thread, self.record, self.voice, self.bypass, spawn, limit)
+        return Round(agent, thread, self.record, self.voice, self.bypass, spawn, limit, self.ledger)
 
     def tell(self) -> None:
         """The user decided something: who waited for it goes on while others still work."""

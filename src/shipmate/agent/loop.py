@@ -7,24 +7,23 @@ from typing import Any, TypeAlias
 
 from msgspec import UNSET, structs
 
+from shipmate.agent.asking import Asking
+from shipmate.agent.budgets import NOTE_AT, REPEATED
 from shipmate.agent.calls import UNKNOWN_OUTCOME, Calls, Judged, SpawnFor, mended
 from shipmate.agent.closing import result_id
 from shipmate.agent.directions import directed
 from shipmate.agent.profile import Agent
-from shipmate.agent.threads import in_thread, message_id
+from shipmate.agent.threads import in_thread
 from shipmate.agent.transcript import Transcript
-from shipmate.agent.voice import Speaker, Voice
+from shipmate.agent.upkeep import Ledger, Upkeep
+from shipmate.agent.voice import Voice
 from shipmate.faults import point
-from shipmate.llm.model import FunctionCall, ModelError, Part, Reply, Retrying
-from shipmate.llm.tokens import estimate_tokens
+from shipmate.llm.model import FunctionCall
 from shipmate.protocol import (
-    AnyBlock,
     ApprovalRequest,
     AskUser,
-    ContextUsage,
     DiffDetail,
     Done,
-    Message,
     Pending,
     Reason,
     System,
@@ -52,6 +51,7 @@ class Round:
     spawn: SpawnFor | None = None
     limit: Callable[[], str] = str
     """Why no more steps may be taken, beside the limit of this agent; empty: they may."""
+    ledger: Ledger = field(default_factory=Ledger)
     _fresh: set[str] = field(default_factory=set[str])
     """Calls that this very run has marked as started."""
 
@@ -59,10 +59,22 @@ class Round:
         if self.transcript.parent:
             self.record = in_thread(self.record, self.transcript.parent)
         self.calls = Calls(self.agent, self.transcript, self.bypass, self.record, self.spawn)
+        self.upkeep = Upkeep(self.agent, self.transcript, self.record, self.ledger)
+        self.asking = Asking(
+            self.agent, self.transcript, self.record, self.voice, self.upkeep, self._opened
+        )
         self.transcript.context.set_prompt(self.agent.prompt)
 
     async def run(self) -> Done:
+        try:
+            return await self._run()
+        finally:
+            await self.upkeep.end()
+
+    async def _run(self) -> Done:
         while True:
+            if paused := await self.upkeep.stuck():
+                return paused
             if waiting := await self.answer_calls():
                 return Done(finished=False, reason=_waits_for(self.transcript.pending() or waiting))
             if not self.transcript.wants_reply():
@@ -71,8 +83,10 @@ class Round:
                 await self.record(*calls)
             elif over := self._over():
                 return await self._limit(over)
+            elif paused := await self.upkeep.over_budget():
+                return paused
             else:
-                await self.ask_model()
+                await self.asking.reply()
 
     # --- tool calls ---------------------------------------------------------------------
 
@@ -126,6 +140,14 @@ class Round:
 
     async def _settle(self, call: ToolCall) -> ToolResult | Pending:
         """Carry one call as far as it goes: to its result, or to what waits for the user."""
+        settled = await self._settled(call)
+        times = self.ledger.spending.repeats(call)
+        if isinstance(settled, ToolResult) and times >= NOTE_AT:
+            note = REPEATED.format(times=times)
+            return structs.replace(settled, text=f"{settled.text}{note}")
+        return settled
+
+    async def _settled(self, call: ToolCall) -> ToolResult | Pending:
         if call.started and call.id not in self._fresh:
             return ToolResult(call=call.id, text=UNKNOWN_OUTCOME, is_error=True)
         judged = await self.calls.judge(call)
@@ -153,61 +175,6 @@ class Round:
         await self.record(asked)
         return asked
 
-    # --- the model ----------------------------------------------------------------------
-
-    async def ask_model(self) -> None:
-        """Ask for one reply; record it with the calls it made."""
-        parent = self.transcript.parent
-        message = message_id(parent)
-        heard = self.transcript.last_user.pos if self.transcript.last_user else 0
-        model = self.agent.model.info.id
-        self.voice.begin(message, Speaker(self.agent.profile.name, model, parent))
-        try:
-            reply = await self._stream(message)
-        except (asyncio.CancelledError, ModelError) as cut:
-            await asyncio.shield(self._keep_partial(message, cut))
-            raise
-        self.voice.end(message)
-        await self._keep(message, reply, heard)
-
-    async def _stream(self, message: str) -> Reply:
-        messages = self.transcript.context.messages()
-        stream = self.agent.model.stream(messages, self.agent.specs)
-        reply = Reply()
-        try:
-            async for item in stream:
-                if isinstance(item, Part):
-                    self.voice.say(message, item.text, item.reasoning)
-                elif isinstance(item, Retrying):
-                    self.voice.retry(message, item)
-                else:
-                    reply = item
-        finally:
-            await stream.aclose()
-        return reply
-
-    async def _keep(self, message: str, reply: Reply, heard: int) -> None:
-        said = Message(
-            id=message,
-            text=reply.text,
-            reasoning=reply.reasoning,
-            model=self.agent.model.info.id,
-            agent=self.agent.profile.name,
-            tokens=self._used(reply),
-            tokens_source="api" if reply.usage else "estimate",
-            usage=reply.usage or UNSET,
-            finish="" if reply.finish in ("stop", "tool_calls") else reply.finish,
-            heard=heard,
-        )
-        calls = [await self._opened(message, call) for call in reply.calls]
-        notes = [System(text=note, level="warning", code="model") for note in reply.notes]
-        if not (reply.text or calls or notes):
-            text = "The model gave an empty answer. Send the message again, or change the model."
-            notes = [System(text=text, level="warning", code="empty_answer")]
-        point("keep.before_record")
-        await self.record(said, *calls, *notes, row=self._row(said), durable=False)
-        point("keep.recorded")
-
     async def _opened(self, message: str, made: FunctionCall) -> ToolCall:
         """The block of a call; a look that may start at once is marked as started with it."""
         tool = self.agent.tools.get(made.name)
@@ -230,42 +197,6 @@ class Round:
             return call
         self._fresh.add(call.id)
         return structs.replace(call, started=True)
-
-    async def _keep_partial(self, message: str, cut: BaseException) -> None:
-        text, reasoning = self.voice.so_far(message)
-        self.voice.end(message)
-        blocks: list[AnyBlock] = []
-        if text or reasoning:
-            blocks.append(
-                Message(
-                    id=message,
-                    text=text,
-                    reasoning=reasoning,
-                    model=self.agent.model.info.id,
-                    agent=self.agent.profile.name,
-                    tokens=estimate_tokens(text + reasoning),
-                    tokens_source="estimate",
-                    partial=True,
-                )
-            )
-        if isinstance(cut, ModelError):
-            blocks.append(System(text=str(cut), level="error", code=cut.kind))
-        point("partial.before_record")
-        if blocks:
-            await self.record(*blocks)
-        point("partial.recorded")
-
-    def _used(self, reply: Reply) -> int:
-        if reply.usage:
-            return reply.usage.prompt + reply.usage.completion
-        return self.transcript.estimate + estimate_tokens(reply.text + reply.reasoning)
-
-    def _row(self, said: Message) -> dict[str, Any]:
-        if self.transcript.parent:  # it has a context of its own
-            return {"add_tokens": said.tokens}
-        window = self.agent.model.info.context_length
-        usage = ContextUsage(tokens=said.tokens, max=window, percent=0, source=said.tokens_source)
-        return {"add_tokens": said.tokens, "context_usage": usage}
 
     def _over(self) -> str:
         limit = self.agent.profile.max_steps

@@ -6,10 +6,12 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeAlias
 
+from shipmate.agent.budgets import NO_BUDGETS, Budgets
 from shipmate.llm.model import Model, ToolSpec
 from shipmate.tools.tool import Tool, Workspace
 
 PROJECT_INSTRUCTIONS = "AGENTS.md"
+COMPACT_AT = 0.75
 MAX_INSTRUCTIONS = 32_768
 """Bytes of a project's instructions that are given to the model."""
 
@@ -47,6 +49,9 @@ class Agent:
     titles: bool = True
     """Its model is asked for the titles of sessions."""
     team: Team | None = None
+    compact_at: float = COMPACT_AT
+    """Share of the model's window at which older messages are summed up."""
+    budgets: Budgets = NO_BUDGETS
     specs: list[ToolSpec] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import UNSET
 
+from shipmate.agent.budgets import Spending
 from shipmate.agent.context import NUDGES, Context, LoadImage, no_image
-from shipmate.llm.tokens import estimate_tokens
 from shipmate.protocol import (
     AnyBlock,
     ApprovalRequest,
@@ -40,8 +40,8 @@ class Transcript:
     """Rises with each block that is added or changed."""
     seq: int = 0
     """Number of the latest change it has taken in."""
-    estimate: int = 0
-    """About how many tokens all of it has; for providers that count none."""
+    spending: Spending = field(default_factory=Spending)
+    """Of all threads; in the session's transcript only."""
     last_user: User | None = None
     last_message: Message | None = None
     steps: int = 0
@@ -79,12 +79,12 @@ class Transcript:
     def add(self, block: AnyBlock) -> None:
         self.changes += 1
         self.seq = max(self.seq, block.seq)
+        self.spending.add(block)
         if block.parent != self.parent:
             self.steps_below += isinstance(block, Message)
             self.thread(block.parent).add(block)
             return
         self.context.add(block)
-        self.estimate += estimate_tokens(getattr(block, "text", ""))
         match block:
             case User():
                 self.last_user, self.steps, self.steps_below = block, 0, 0
@@ -170,7 +170,7 @@ class Transcript:
 
     def waiting(self) -> list[Pending]:
         """What waits for the user in this very thread."""
-        return [b for b in self._asked.values() if b.result is UNSET and b.call in self._open]
+        return [b for b in self._asked.values() if b.result is UNSET and self._waits(b)]
 
     def waiting_fields(self, but: str = "") -> dict[str, Any]:
         """The row's names of the oldest pending approval and question, `but` left out."""
@@ -181,6 +181,16 @@ class Transcript:
             "pending_approval": "".join(approvals[:1]),
             "pending_question": "".join(questions[:1]),
         }
+
+    @property
+    def paused(self) -> bool:
+        """A question about a budget waits, in this very thread."""
+        asked = self._asked.values()
+        return any(not b.call and b.result is UNSET for b in asked if isinstance(b, AskUser))
+
+    def _waits(self, block: Pending) -> bool:
+        """Its call is open; a question about a budget has none."""
+        return block.call in self._open or not block.call
 
     def last_decided(self, kind: type[Pending]) -> Pending | None:
         """The latest of its kind, in any thread, that does not wait any more."""

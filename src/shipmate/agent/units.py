@@ -22,6 +22,17 @@ NO_ANSWER = "Not answered: the user wrote a message instead, or stopped."
 NO_OUTPUT = "(no output)"
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A unit as a compaction sees it: never taken apart."""
+
+    places: tuple[int, ...]
+    """`pos` of its blocks; of a summary, the first and last place it replaces."""
+    open: bool
+    """A call in it has no result yet."""
+    messages: tuple[ChatMessage, ...]
+
+
 @dataclass(slots=True, eq=False)
 class Said:
     """What was said to the model in a row, as one message: roles alternate, as some chat

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from shipmate.agent.budgets import Budgets
 from shipmate.llm.settings import ProviderSettings
 from shipmate.session.projects import ProjectSettings
 from shipmate.tools.tool import Limits
@@ -80,3 +81,4 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     agents: dict[str, AgentSettings] = {}
     interface: InterfaceSettings = InterfaceSettings()
     limits: LimitSettings = LimitSettings()
+    budgets: Budgets = Budgets()

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from shipmate.database import usage
 from shipmate.database.integrity import SESSION_HASHED, row_hash
 from shipmate.database.store import Kept, Saved, SessionFilter, Written
 from shipmate.errors import NotFoundError, ShipmateError
@@ -123,6 +124,8 @@ def update_session(
                 "context_max = ?": value.max,
                 "context_source = ?": value.source,
             }
+        elif name == "usage":
+            pass  # in a table of its own, see `write_blocks`
         elif name in _PLAIN:
             fields[f"{name} = ?"] = clean(value) if isinstance(value, str) else value
         else:
@@ -139,6 +142,8 @@ def write_blocks(
     db: sqlite3.Connection, session: str, blocks: Sequence[AnyBlock], changes: Mapping[str, Any]
 ) -> Written:
     row = update_session(db, session, changes, len(blocks))
+    if spent := changes.get("usage"):
+        usage.add(db, session, spent)
     first = row.last_seq - len(blocks) + 1
     saved = [_save(db, session, block, first + i, row.updated_at) for i, block in enumerate(blocks)]
     return Written(tuple(saved), row)

@@ -11,14 +11,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shipmate.database import rows
+from shipmate.database import rows, usage
 from shipmate.database.backups import back_up, how_to_mend
 from shipmate.database.integrity import DamagedError, check_quickly
 from shipmate.database.migrations import is_older, migrate
 from shipmate.database.queue import Revise, read_queue, revise_queue
 from shipmate.database.store import Kept, LiveText, SessionFilter, Written
+from shipmate.database.usage import UsageRow
 from shipmate.database.writer import Writer, connect, explain
 from shipmate.errors import StorageError
+from shipmate.llm.prices import Costs
 from shipmate.protocol import AnyBlock, Queued, SessionRow, decode_kept
 
 log = logging.getLogger(__name__)
@@ -134,6 +136,12 @@ class SqliteStore:
 
     async def change_queue(self, session: str, revise: Revise) -> list[Queued]:
         return await self._writer.run(lambda db: revise_queue(db, session, revise))
+
+    async def costs(self, session: str) -> Costs:
+        return await self.read(lambda db: usage.costs(db, session))
+
+    async def usage(self, session: str = "", days: int = 30) -> list[UsageRow]:
+        return await self.read(lambda db: usage.listed(db, session, usage.days_ago(days - 1)))
 
     def append_text(self, session: str, message: str, text: str, reasoning: str) -> None:
         statement = (

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from shipmate.database.usage import UsageRow
+from shipmate.llm.prices import Costs
 from shipmate.protocol import AnyBlock, Queued, SessionRow
 
 
@@ -87,7 +89,8 @@ class Store(Protocol):
         durable: bool = True,
     ) -> Written:
         """Keep blocks and changed fields of the row in one transaction, numbered in order.
-        A block whose id is known replaces it at its place. `add_tokens` in `row` is added."""
+        A block whose id is known replaces it at its place. `add_tokens` in `row` is added;
+        `usage` (a `Spent`, or None) goes to what was used."""
         ...
 
     async def change(
@@ -123,6 +126,14 @@ class Store(Protocol):
         self, session: str, revise: Callable[[Sequence[Queued]], Sequence[Queued]]
     ) -> list[Queued]:
         """Read, revise and keep the queue in one transaction; what `revise` raises undoes it."""
+        ...
+
+    async def costs(self, session: str) -> Costs:
+        """What the session has cost, and all of them today."""
+        ...
+
+    async def usage(self, session: str = "", days: int = 30) -> list[UsageRow]:
+        """What was used in the last `days` days, of one session or of all."""
         ...
 
     def append_text(self, session: str, message: str, text: str, reasoning: str) -> None:

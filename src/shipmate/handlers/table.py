@@ -7,6 +7,7 @@ import msgspec
 from shipmate.handlers import (
     auth,
     chat,
+    compacting,
     copies,
     decisions,
     info,
@@ -18,6 +19,7 @@ from shipmate.handlers import (
     sessions,
     settings,
     stored,
+    usage,
 )
 from shipmate.handlers.openapi import describe
 from shipmate.handlers.route import Answer, Call, Endpoint, Nothing, endpoint
@@ -27,6 +29,7 @@ NOUNS: tuple[ModuleType, ...] = (
     sessions,
     copies,
     chat,
+    compacting,
     decisions,
     queue,
     projects,
@@ -35,6 +38,7 @@ NOUNS: tuple[ModuleType, ...] = (
     settings,
     stored,
     auth,
+    usage,
     page,
 )
 

@@ -19,6 +19,18 @@ _TOO_LONG = re.compile(
     r"|token count.{0,20}exceeds|exceeds? the (available )?context|reduce the length",
     re.IGNORECASE,
 )
+_REPLY_TOO_LONG = re.compile(
+    r"max(imum)?[_ ](completion[_ ]|output[_ ]|new[_ ])?tokens\W{0,3}[^.]{0,60}"
+    r"too (large|high|big)",
+    re.IGNORECASE,
+)
+"""The reply that was asked for is too long, not what was sent."""
+_CUT = re.compile(r"no user (query|message) found", re.IGNORECASE)
+"""Said by a server that has cut off the beginning of what it was sent (SES-13)."""
+RAISE_CONTEXT = (
+    "For Ollama set OLLAMA_CONTEXT_LENGTH (or num_ctx in the Modelfile), for llama.cpp `-c`, "
+    "for LM Studio the context length of the loaded model."
+)
 _QUOTA = re.compile(
     r"insufficient.{0,3}(quota|balance|credit|funds)|quota.{0,12}(exceeded|exhausted)"
     r"|exceeded your current quota|billing_(hard_limit|not_active)|payment required|out of credit",
@@ -63,13 +75,24 @@ def failure_of(
         retry_after = _again_in(heard.words)
     number = f" ({status})" if status else ""
     words = heard.words[:WORDS_LIMIT].strip() or "no reason given"
-    advice = _ADVICE.get(kind, "").format(provider=provider)
+    advice = _advice(kind, heard).format(provider=provider)
     message = f"{provider} refused the request{number}: {_sentence(words)}"
     if kind in ("overloaded", "provider"):
         message = f"{provider} failed{number}: {_sentence(words)}"
     return ModelError(
         f"{message} {advice}".strip(), kind=kind, partial=partial, retry_after=retry_after
     )
+
+
+def _advice(kind: ErrorKind, heard: _Said) -> str:
+    if kind == "too_long" and _CUT.search(heard.words):
+        return (
+            "Probably the server has cut off the beginning of the conversation, because it runs "
+            f"with a smaller context than the model has. {RAISE_CONTEXT}"
+        )
+    if _REPLY_TOO_LONG.search(f"{heard.code} {heard.words}"):
+        return "Lower max_output of this model in the settings."
+    return _ADVICE.get(kind, "")
 
 
 def failure_of_body(
@@ -123,18 +146,24 @@ def _hear(said: Any) -> _Said:
         code = " ".join(str(given.get(name) or "") for name in ("code", "type", "status"))
         status = re.search(r"\b[45]\d\d\b", code)
         shown = words if isinstance(words, str) else msgspec.json.encode(words).decode()
+        if isinstance(window := given.get("n_ctx"), int):
+            shown = f"{shown} (n_ctx: {window})".strip()
         return _Said(shown or code.strip(), code, int(status[0]) if status else None)
     return _Said(said if isinstance(said, str) else msgspec.json.encode(said).decode())
 
 
 def _kind(status: int | None, heard: _Said) -> ErrorKind:
     said = f"{heard.code} {heard.words}"
+    if _REPLY_TOO_LONG.search(said):
+        return "refused"
     passes = "insufficient_quota" not in said and _AGAIN_IN.search(said)
     if status == 402 or (_QUOTA.search(said) and not passes):
         return "quota"
     if status in (401, 403):
         return "auth"
-    if status in (None, 400, 413, 422, 500) and _TOO_LONG.search(said):
+    if status == 413 or _CUT.search(said):
+        return "too_long"
+    if status in (None, 400, 422, 500) and _TOO_LONG.search(said):
         return "too_long"
     return _kind_of_status(status, said)
 

@@ -40,6 +40,8 @@ class ChatMessage:
     model: str = ""
     """For role `assistant`: `provider/model` that said it."""
     encoded: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    size: int = 0
+    """About how many tokens it takes; kept by `llm.tokens.Meter`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from shipmate.agent.profile import Agent, Profile, Team, instructions
+from shipmate.agent.budgets import Budgets
+from shipmate.agent.profile import COMPACT_AT, Agent, Profile, Team, instructions
 from shipmate.errors import NotFoundError
 from shipmate.llm.model import Model
 from shipmate.protocol import SessionRow
@@ -30,6 +31,8 @@ class Assembly:
     limits: Callable[[], Limits]
     data: Path
     """The data directory: no tool may look into it, except at the stored files."""
+    compact_at: Callable[[], float] = lambda: COMPACT_AT
+    budgets: Callable[[], Budgets] = Budgets
     guards: dict[str, ReadGuard] = field(default_factory=dict[str, ReadGuard])
 
     async def assemble(self, row: SessionRow) -> Agent:
@@ -71,7 +74,17 @@ class Assembly:
             tools[calling.name] = introducing(calling, team.agents)
         prompt = profile.prompt + instructions(root)
         scripted = row.provider.startswith("scripted/")
-        return Agent(profile, model, prompt, tools, work, titles=not scripted, team=team)
+        return Agent(
+            profile,
+            model,
+            prompt,
+            tools,
+            work,
+            titles=not scripted,
+            team=team,
+            compact_at=self.compact_at(),
+            budgets=self.budgets(),
+        )
 
     async def discard(self, session: str, files: Collection[str] = ()) -> None:
         """A session was deleted: its background commands end, its stored outputs go, and the

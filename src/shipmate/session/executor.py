@@ -29,6 +29,7 @@ from shipmate.protocol import (
 )
 from shipmate.session import following
 from shipmate.session.background import Background
+from shipmate.session.compacting import Compacting
 from shipmate.session.deciding import only_one, undecided
 from shipmate.session.door import Door
 from shipmate.session.engine import Engine
@@ -77,6 +78,8 @@ class Executor:
         self._rounds = Rounds(self.door, assemble, self._tasks, self.runs, self._finished)
         self._engine = Engine(self._tasks, self._rounds.run)
         self.queue = Queue(self.door, self._say, self.runs)
+        self.compacting = Compacting(self.door, assemble, self._rounds.windows)
+        """Summing up older messages by hand."""
 
     def runs(self, session: str) -> bool:
         """Whether a round of the session runs."""
@@ -285,6 +288,9 @@ class Executor:
         await self._tasks.end(end - asyncio.get_running_loop().time())
 
     def _finished(self, row: SessionRow, agent: Agent, transcript: Transcript) -> None:
+        if self.compacting.crowded(agent, transcript):
+            work = self.compacting.ahead(row.id, agent, transcript)
+            self._tasks.start(work, f"the compaction of session {row.id}")
         self._titles.finished(row, agent, transcript)
         self.queue.finished(row.id)
         self._tasks.start(self.queue.next(row.id), f"the queue of session {row.id}")

@@ -63,10 +63,14 @@ async def until_done(door: Door, session: str, after: int) -> AsyncGenerator[lis
 def done_of(row: SessionRow, transcript: Transcript) -> Done:
     """How the session's last round ended, as its row and its blocks tell it."""
     match row.status:
+        case "waiting_answer" if transcript.paused:
+            return Done(session=row.id, finished=False, reason="budget")
         case "waiting_approval" | "waiting_answer" | "interrupted":
             return Done(session=row.id, finished=False, reason=row.status)
         case "error":
             return Done(session=row.id, finished=False, reason="error", error=row.error)
+        case _ if transcript.spending.stopped:
+            return Done(session=row.id, finished=False, reason="budget")
         case _:
             finished = not transcript.wants_reply()
             return Done(session=row.id, finished=finished, reason="" if finished else "stopped")

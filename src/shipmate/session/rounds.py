@@ -13,9 +13,11 @@ from shipmate.agent.crew import Crew
 from shipmate.agent.loop import Round
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
+from shipmate.agent.upkeep import Ledger
 from shipmate.errors import NotFoundError, ShipmateError, StorageError
 from shipmate.faults import point
 from shipmate.llm.model import ModelError
+from shipmate.llm.windows import Windows
 from shipmate.protocol import AnyBlock, Done, Message, SessionRow, Status, System
 from shipmate.session.background import Background
 from shipmate.session.door import Door
@@ -54,6 +56,7 @@ class Rounds:
     """Told of each round that came to its final answer."""
     crews: dict[str, Crew] = field(default_factory=dict[str, Crew])
     """The sub-agents of the rounds that run, by session."""
+    windows: Windows = field(default_factory=Windows)
 
     async def run(self, session: str, again: Callable[[], bool]) -> None:
         """Carry the session on until it is finished or waits for the user. Never raises, except
@@ -136,7 +139,9 @@ class Rounds:
 
         if transcript.steps == 0:
             agent.work.guard.new_round()
-        crew = Crew(transcript, record, speech, lambda: self.door.row(session).bypass_approval)
+        ledger = Ledger(transcript.spending, self.windows, lambda: self.door.store.costs(session))
+        bypass = lambda: self.door.row(session).bypass_approval  # noqa: E731 - it changes
+        crew = Crew(transcript, record, speech, bypass, ledger)
         self.crews[session] = crew
         return crew.round(agent, transcript)
 
@@ -150,7 +155,9 @@ class Rounds:
 
     async def _close(self, session: str, transcript: Transcript, end: End) -> SessionRow:
         done = structs.replace(end.done, session=session)
-        fields = {**transcript.waiting_fields(), "status": _status(done), "error": done.error}
+        waiting = transcript.waiting_fields()
+        status = _status(done, waits=bool(waiting["pending_question"]))
+        fields = {**waiting, "status": status, "error": done.error}
         try:
             return (await self.door.record(session, *end.blocks, row=fields, then=done)).row
         except StorageError as unsaved:  # the disk is full: it is shown, and kept later
@@ -185,7 +192,9 @@ def _failed(why: str, code: str, *before: AnyBlock) -> End:
     return End(Done(finished=False, reason="error", error=why), (*before, block))
 
 
-def _status(done: Done) -> Status:
+def _status(done: Done, *, waits: bool) -> Status:
+    if done.reason == "budget" and waits:
+        return "waiting_answer"
     if done.reason in ("waiting_approval", "waiting_answer", "interrupted", "error"):
         return done.reason
     return "idle"

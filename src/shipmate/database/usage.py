@@ -1,0 +1,76 @@
+"""What was used: a row for each session, day and model. It stays when a session is deleted."""
+
+import sqlite3
+import time
+
+import msgspec
+
+from shipmate.llm.prices import Costs, Spent
+from shipmate.protocol import BUDGET, CONTINUE, AskUser, decode_block
+
+_ADD = """
+INSERT INTO usage (session, day, model, requests, prompt, cached, completion, cost)
+VALUES (?, ?, ?, 1, ?, ?, ?, ?)
+ON CONFLICT (session, day, model) DO UPDATE SET
+    requests = usage.requests + 1, prompt = usage.prompt + excluded.prompt,
+    cached = usage.cached + excluded.cached,
+    completion = usage.completion + excluded.completion, cost = usage.cost + excluded.cost
+"""
+
+
+class UsageRow(msgspec.Struct, frozen=True):
+    session: str
+    day: str
+    """By the server's clock: `2026-11-30`."""
+    model: str
+    """`provider/model`."""
+    requests: int
+    prompt: int
+    """Tokens, the cached ones among them."""
+    cached: int
+    completion: int
+    cost: float
+    """In whatever currency the provider bills; 0 where the price is not known."""
+
+
+def today() -> str:
+    """The day by the server's clock: `2026-11-30`."""
+    return time.strftime("%Y-%m-%d")
+
+
+def days_ago(days: int) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(time.time() - 86_400 * days))
+
+
+def add(db: sqlite3.Connection, session: str, spent: Spent) -> None:
+    counts = (spent.prompt, spent.cached, spent.completion, spent.cost)
+    db.execute(_ADD, (session, today(), spent.model, *counts))
+
+
+def listed(db: sqlite3.Connection, session: str, since: str) -> list[UsageRow]:
+    """From the day `since` on, the newest day first; of one session, or of all (empty)."""
+    query = (
+        "SELECT session, day, model, requests, prompt, cached, completion, cost FROM usage "
+        "WHERE day >= ? AND (? = '' OR session = ?) ORDER BY day DESC, cost DESC, session, model"
+    )
+    return [UsageRow(*row) for row in db.execute(query, (since, session, session))]
+
+
+def costs(db: sqlite3.Connection, session: str) -> Costs:
+    """What a session has cost in all, and what all sessions have cost today."""
+    day = today()
+    of_session = "SELECT total(cost) FROM usage WHERE session = ?"
+    of_day = "SELECT total(cost) FROM usage WHERE day = ?"
+    return Costs(
+        session=db.execute(of_session, (session,)).fetchone()[0],
+        day=db.execute(of_day, (day,)).fetchone()[0],
+        raised=_raised(db, f"{BUDGET}-day-{day}-"),
+        date=day,
+    )
+
+
+def _raised(db: sqlite3.Connection, prefix: str) -> int:
+    """How many questions whose id begins with `prefix`, in all sessions, raised a limit."""
+    query = "SELECT body FROM blocks WHERE type = 'ask_user' AND substr(id, 1, ?) = ?"
+    found = (decode_block(body) for (body,) in db.execute(query, (len(prefix), prefix)))
+    return sum(isinstance(block, AskUser) and block.result == CONTINUE for block in found)

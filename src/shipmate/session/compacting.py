@@ -1,0 +1,100 @@
+"""What a person does to summaries: compact now, edit one, take one back."""
+
+from typing import Any
+
+from msgspec import structs
+
+from shipmate.agent.compaction import Compaction
+from shipmate.agent.profile import Agent
+from shipmate.agent.transcript import Transcript
+from shipmate.agent.upkeep import Ledger, Upkeep
+from shipmate.errors import ConflictError, NotFoundError, ShipmateError
+from shipmate.llm.windows import Windows
+from shipmate.protocol import AnyBlock, ContextUsage, Summary
+from shipmate.session.door import Door
+from shipmate.session.rounds import Assemble
+
+
+class Compacting:
+    def __init__(self, door: Door, assemble: Assemble, windows: Windows) -> None:
+        self._door = door
+        self._assemble = assemble
+        self._windows = windows
+
+    async def now(self, session: str) -> Summary:
+        """Compact the session, whether a round runs or not. 409: there is nothing to sum up."""
+        row = await self._door.store.session(session)
+        agent = await self._assemble(row)
+        with self._door.held(session):
+            transcript = await self._door.transcript(session)
+            transcript.context.set_prompt(agent.prompt)
+            async with transcript.context.compacting:
+                compaction = self._compaction(session, agent, transcript)
+                made = await compaction.run() or await compaction.run(hard=True)
+        if made is None:
+            raise ConflictError(
+                "There is nothing to sum up: the first task and the last step are always kept."
+            )
+        return _summary_of(await self._door.store.block(session, made.id))
+
+    def crowded(self, agent: Agent, transcript: Transcript) -> bool:
+        """The next request would fill the window."""
+        return self._upkeep("", agent, transcript).crowded()
+
+    async def ahead(self, session: str, agent: Agent, transcript: Transcript) -> None:
+        """After a round: compact before the user writes again, where the window fills."""
+        with self._door.held(session):
+            await self._upkeep(session, agent, transcript).make_room()
+
+    async def edit(self, session: str, block: str, text: str) -> Summary:
+        """Change the text of a summary that counts."""
+        if not text.strip():
+            raise ShipmateError("The summary is empty; take it back instead.")
+
+        def revise(kept: AnyBlock) -> AnyBlock:
+            return structs.replace(_summary(kept), text=text.strip(), edited=True)
+
+        return await self._change(session, block, revise)
+
+    async def undo(self, session: str, block: str) -> Summary:
+        """Take a summary back: what it replaced is sent again."""
+
+        def revise(kept: AnyBlock) -> AnyBlock:
+            return structs.replace(_summary(kept), undone=True)
+
+        return await self._change(session, block, revise)
+
+    async def _change(self, session: str, block: str, revise: Any) -> Summary:
+        async with self._door.turn(session):
+            transcript = await self._door.transcript(session)
+            written = await self._door.change(session, block, revise)
+            changed = _summary_of(written.saved[0].block)
+            usage = self._door.row(session).context_usage
+            if usage and not changed.parent:
+                tokens = transcript.context.meter.measure(transcript.context.messages())
+                known = ContextUsage(tokens=tokens, max=usage.max, percent=0, source="estimate")
+                await self._door.record(session, row={"context_usage": known})
+        return changed
+
+    def _compaction(self, session: str, agent: Agent, transcript: Transcript) -> Compaction:
+        upkeep = self._upkeep(session, agent, transcript)
+        return Compaction(agent, transcript.context, upkeep.record, upkeep.window)
+
+    def _upkeep(self, session: str, agent: Agent, transcript: Transcript) -> Upkeep:
+        async def record(*blocks: AnyBlock, row: dict[str, Any] | None = None) -> None:
+            await self._door.record(session, *blocks, row=row)
+
+        return Upkeep(agent, transcript, record, Ledger(windows=self._windows))
+
+
+def _summary(kept: AnyBlock) -> Summary:
+    summary = _summary_of(kept)
+    if summary.undone:
+        raise ConflictError("This summary was taken back.")
+    return summary
+
+
+def _summary_of(kept: AnyBlock) -> Summary:
+    if not isinstance(kept, Summary):
+        raise NotFoundError(f"{kept.id!r} is no summary.")
+    return kept

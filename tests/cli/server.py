@@ -10,6 +10,7 @@ import sys
 import urllib.request
 from collections.abc import Generator
 from dataclasses import dataclass
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -38,6 +39,15 @@ class Served:
         except HTTPError as error:
             with error:
                 return error.code, _lower(error.headers), error.read()
+
+    def open(self, method: str, path: str, body: Any) -> HTTPResponse:
+        """An authorized call's answer, to be read as it comes."""
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        data = json.dumps(body).encode()
+        asked = urllib.request.Request(self.url + path, data, headers, method=method)
+        answer = urllib.request.urlopen(asked, timeout=30)
+        assert isinstance(answer, HTTPResponse)
+        return answer
 
     def api(self, method: str, path: str, body: Any = None) -> Any:
         """The decoded answer of an authorized call that succeeds."""

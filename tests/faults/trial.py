@@ -1,0 +1,284 @@
+"""One story on a real server that is killed on the way, and started again as often as needed."""
+
+import json
+import signal
+import subprocess
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shipmate.cli.server_file import read
+from shipmate.faults import KILL_AT
+from tests.cli.server import Served, command, environment
+from tests.faults.director import CONTENT, STEPS, Director
+from tests.faults.reader import BROKEN, Reader
+
+CHAT = "/api/agent/chat/stream"
+PATIENCE = 40.0
+"""Seconds a story may take, starts and all."""
+
+
+@dataclass
+class Trial:
+    """`kills`: where each server in turn is killed; a number is seconds after its start, the
+    servers after them live. `ends`: how the story is led to the point."""
+
+    folder: Path
+    kills: list[str | float]
+    stops: bool = False
+    deletes: bool = False
+    terminates: bool = False
+    killed: int = 0
+    ready: list[float] = field(default_factory=list[float])
+    """Seconds from each start after a kill to the first line."""
+    reader: Reader = field(default_factory=Reader)
+    faults: Counter[str] = field(default_factory=Counter[str])
+    served: Served | None = None
+    stopped: bool = False
+    meant: int = 0
+    """How many kills are due."""
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> "Trial":
+        """Play the whole story; what went wrong is in `faults`."""
+        self.meant = len(self.kills)
+        self.project = self.folder / "project"
+        self.data = self.folder / "data"
+        self.project.mkdir(parents=True)
+        self.data.mkdir()
+        for name in ("a.txt", "b.txt"):
+            (self.project / name).write_text(f"this is {name}\n")
+        self.provider = Director()
+        (self.data / "config.toml").write_text(
+            f'[providers.fake]\ntype = "openai"\nbase_url = "{self.provider.url}"\n'
+            f'models = [{{ id = "m" }}]\n[projects.demo]\npath = "{self.project}"\n'
+        )
+        self.deadline = time.monotonic() + PATIENCE
+        follower = threading.Thread(target=self._follow)
+        try:
+            self._say()
+            follower.start()
+            self._lead()
+            self._check()
+        finally:
+            self.over.set()
+            if self.served:
+                self._end(self.served, signal.SIGKILL)
+            if follower.is_alive():
+                follower.join()
+            self.provider.close()
+        self.faults["invalid requests"] += len(self.provider.broken)
+        return self
+
+    # --- servers --------------------------------------------------------------------------
+
+    def server(self) -> Served:
+        """The server that lives; the next one when there is none."""
+        while self.served is None or self.served.process.poll() is not None:
+            assert time.monotonic() < self.deadline, f"the story of {self.kills} came to no end"
+            if self.served:
+                self.killed += 1
+                self._end(self.served, signal.SIGKILL)
+            self.served = self._start()
+        return self.served
+
+    def _start(self) -> Served | None:
+        kill = self.kills.pop(0) if self.kills else ""
+        extra = {KILL_AT: kill} if isinstance(kill, str) and kill else {}
+        begun = time.monotonic()
+        process = subprocess.Popen(
+            command("serve", "--data", self.data, "--port", "0", "--json"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment(**extra),
+        )
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line:
+            process.stdout.close()
+            assert process.wait(20) == -signal.SIGKILL, "the server does not start"
+            self.killed += 1
+            return None
+        if self.killed:
+            self.ready.append(time.monotonic() - begun)
+        told, running = json.loads(line), read(self.data)
+        assert running is not None
+        if isinstance(kill, float):
+            threading.Timer(kill, process.kill).start()
+        return Served(process, told["url"], told["token_url"], running.token)
+
+    def _end(self, served: Served, number: int) -> None:
+        assert served.process.stdout is not None
+        served.process.send_signal(number)
+        served.process.wait(20)
+        served.process.stdout.close()
+
+    def api(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """Status and answer; asked again of the next server when this one dies."""
+        while True:
+            server = self.server()
+            try:
+                bearer = f"Bearer {server.token}"
+                status, _, content = server.request(method, path, body, Authorization=bearer)
+                if status != 503:  # it is ending
+                    return status, json.loads(content) if content else None
+                self._gone(server)
+            except BROKEN:
+                self._gone(server)
+
+    def _gone(self, server: Served) -> None:
+        server.process.wait(20)
+
+    # --- the story ------------------------------------------------------------------------
+
+    def _say(self) -> None:
+        """Say the first message until it is acknowledged, with the same `client_id`."""
+        body = {"provider": "fake/m", "project": "demo", "task": "Go.", "client_id": "first"}
+        while not self.reader.session:
+            server = self.server()
+            try:
+                self.reader.session = acknowledged(server, body)
+            except BROKEN:
+                self._gone(server)
+
+    def _lead(self) -> None:
+        """Do what the state asks for, as a person would, until all has been said."""
+        one = f"/api/agent/sessions/{self.reader.session}"
+        self.queued = False
+        while True:
+            assert time.monotonic() < self.deadline, f"the story of {self.kills} came to no end"
+            status, view = self.api("GET", one)
+            assert status == 200, (status, view)
+            row = view["session"]
+            if row["status"] == "running":
+                self._meddle(view)
+                time.sleep(0.01)
+            elif row["status"] == "idle" and self._is_over(view):
+                break
+            elif row["status"] != "idle":
+                self._go_on(row)
+        self._finish()
+
+    def _go_on(self, row: dict[str, Any]) -> None:
+        session = self.reader.session
+        match row["status"]:
+            case "waiting_approval":
+                if not self.queued:
+                    queued = {"session": session, "text": "And then?", "client_id": "later"}
+                    self.queued = self.api("POST", "/api/queue", queued)[0] == 200
+                asked = {"session": session, "approved": True, "id": row["pending_approval"]}
+                self.api("POST", "/api/agent/approval", asked)
+            case "waiting_answer":
+                self.api("POST", "/api/agent/answer", {"session": session, "answer": "Blue."})
+            case _:
+                self.api("POST", "/api/agent/resume", {"session": session})
+
+    def _meddle(self, view: dict[str, Any]) -> None:
+        """What some stories do while the first answer is being said."""
+        speaks = any(live["text"].startswith("Answer") for live in view["live"])
+        if speaks and not self.stopped and (self.stops or self.terminates):
+            self.stopped = True
+            if self.terminates:
+                self.server().process.send_signal(signal.SIGTERM)
+                self.server().process.send_signal(signal.SIGTERM)
+            else:
+                self.api("POST", "/api/agent/stop", {"session": self.reader.session})
+
+    def _is_over(self, view: dict[str, Any]) -> bool:
+        _, queue = self.api("GET", f"/api/queue?session={self.reader.session}")
+        if not queue["items"]:
+            said = [b for b in view["blocks"] if b["type"] in ("user", "message")]
+            return len([b for b in said if b["type"] == "user"]) >= 2
+        if self._held(view):
+            first = {"session": self.reader.session, "id": queue["items"][0]["id"]}
+            self.api("POST", "/api/queue/send", first)
+        return False
+
+    def _held(self, view: dict[str, Any]) -> bool:
+        """The queue stands still: it was stopped, or a server died before the next message."""
+        return self.stopped or self.killed > 0 or not view
+
+    def _finish(self) -> None:
+        """What comes after the last answer: a title, a deletion, a kill that is still due."""
+        session = self.reader.session
+        if self.deletes:
+            assert self.api("DELETE", f"/api/agent/sessions/{session}")[0] in (204, 404)
+        due = time.monotonic() + (0.5 if self.kills or not self.killed else 0)
+        while time.monotonic() < due and self.server().process.poll() is None:
+            time.sleep(0.02)
+        self.server()
+
+    # --- what must hold -------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """Follow the session all the time, over every death of the server."""
+        while not self.over.is_set():
+            served = self.served
+            try:
+                if served and served.process.poll() is None:
+                    self.reader.follow(served)
+            except BROKEN:
+                pass
+            self.over.wait(0.01)
+
+    def _check(self) -> None:
+        if self.deletes:
+            status, _ = self.api("GET", f"/api/agent/sessions/{self.reader.session}")
+            self.faults["deleted sessions there"] += status != 404
+            return
+        _, view = self.api("GET", f"/api/agent/sessions/{self.reader.session}?limit=1000")
+        blocks: list[dict[str, Any]] = view["blocks"]
+        said = Counter(b.get("client_id") for b in blocks if b["type"] == "user")
+        for client in ("first", "later"):
+            self.faults["messages lost"] += said[client] == 0
+            self.faults["messages doubled"] += said[client] > 1
+        self._check_tools(blocks)
+        self._check_reader(view)
+
+    def _check_tools(self, blocks: list[dict[str, Any]]) -> None:
+        calls = [b for b in blocks if b["type"] == "tool"]
+        results = Counter(b["call"] for b in blocks if b["type"] == "tool_result")
+        self.faults["calls without one result"] += sum(results[call["id"]] != 1 for call in calls)
+        self.faults["calls lost"] += len(calls) != sum(len(step) for step in STEPS)
+        log = self.project / "log.txt"
+        runs = log.read_text().count("ran") if log.exists() else 0
+        self.faults["tools run twice"] += runs > 1
+        unknown = any("unknown" in b["text"] for b in blocks if b["type"] == "tool_result")
+        self.faults["tools not run"] += runs == 0 and not unknown
+        out = self.project / "out.txt"
+        self.faults["files in halves"] += out.exists() and out.read_text() != CONTENT
+        self.faults["files not written"] += not out.exists() and not unknown
+        self.faults["temporary files left"] += self._leftovers()
+
+    def _leftovers(self) -> int:
+        """After the sweep at the start, which is given some time."""
+        until = time.monotonic() + 5
+        while (left := list(self.project.glob(".shipmate-*"))) and time.monotonic() < until:
+            time.sleep(0.05)
+        return len(left)
+
+    def _check_reader(self, view: dict[str, Any]) -> None:
+        reader, blocks = self.reader, {b["id"]: b for b in view["blocks"]}
+        until = time.monotonic() + 5
+        while reader.blocks != blocks and time.monotonic() < until:
+            time.sleep(0.01)
+        self.faults["blocks a reader has not"] += reader.blocks != blocks
+        self.faults["gaps"] += reader.gaps
+        self.faults["duplicates"] += reader.duplicates
+        self.faults["texts that differ"] += reader.wrong
+
+
+def acknowledged(server: Served, body: dict[str, Any]) -> str:
+    """Say something and leave as soon as it is told back; the session."""
+    reader = Reader()
+    with server.open("POST", CHAT, body) as answer:
+        while data := answer.read1(65536):
+            for event in reader.feed(data):
+                if event["type"] == "user" and event.get("client_id") == body["client_id"]:
+                    return event["session"]
+                if event["type"] == "done":
+                    return event["session"]
+    raise ConnectionError("the stream ended before the message was told")

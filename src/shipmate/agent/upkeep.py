@@ -77,7 +77,10 @@ class Upkeep:
         """The provider says that the request was too long: true when it is shorter now."""
         learned = self.ledger.windows.learn(self.agent.model.info.id, str(refusal))
         async with self.transcript.context.compacting:
-            made = await self._compaction().run(hard=not learned)
+            compaction = self._compaction()
+            made = await compaction.run(hard=not learned)
+            if made is None and learned:  # it counts more than we do
+                made = await compaction.run(hard=True)
         return made is not None and made.tokens_after < made.tokens_before
 
     def crowded(self) -> bool:

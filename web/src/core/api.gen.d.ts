@@ -89,6 +89,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sum up the older messages now. What is stored stays. 409: there is nothing to sum up.
+         * @description Sum up the older messages now. What is stored stays. 409: there is nothing to sum up.
+         */
+        post: operations["compact"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agent/dismiss": {
         parameters: {
             query?: never;
@@ -297,6 +317,46 @@ export interface paths {
          */
         post: operations["fork_session"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/sessions/{id}/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the text that the model is sent in place of what was summed up.
+         * @description Change the text that the model is sent in place of what was summed up.
+         */
+        patch: operations["edit_summary"];
+        trace?: never;
+    };
+    "/api/agent/sessions/{id}/summary/{block}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take a summary back: the model is sent again what it replaced.
+         * @description Take a summary back: the model is sent again what it replaced.
+         */
+        delete: operations["undo_summary"];
         options?: never;
         head?: never;
         patch?: never;
@@ -759,6 +819,26 @@ export interface paths {
         patch: operations["change_settings"];
         trace?: never;
     };
+    "/api/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tokens and cost by day, session and model, sub-agents and summaries included.
+         * @description Tokens and cost by day, session and model, sub-agents and summaries included.
+         */
+        get: operations["usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1004,6 +1084,12 @@ export interface components {
             /** @default bash */
             shell?: string;
         };
+        /** Compacted */
+        Compacted: {
+            summary: components["schemas"]["Summary"];
+            tokens_after: number;
+            tokens_before: number;
+        };
         /**
          * ContextUsage
          * @description The last request's prompt and completion against the model's window.
@@ -1076,6 +1162,11 @@ export interface components {
             place?: number;
             session: string;
             text?: string;
+        };
+        /** Edited */
+        Edited: {
+            block: string;
+            text: string;
         };
         /** Exchange */
         Exchange: {
@@ -1632,11 +1723,16 @@ export interface components {
         };
         /**
          * Summary
-         * @description A compaction: what the model is sent in place of the blocks `replaces[0]..replaces[1]`.
+         * @description A compaction: what the model is sent in place of the blocks `replaces[0]..replaces[1]` of
+         *     its thread. They stay in the transcript.
          */
         Summary: {
             /** @default 0 */
             at: number;
+            /** @default false */
+            edited?: boolean;
+            /** @default  */
+            facts?: string;
             id: string;
             /** @default  */
             parent?: string;
@@ -1657,6 +1753,8 @@ export interface components {
             tokens_before?: number;
             /** @enum {unknown} */
             type: "summary";
+            /** @default false */
+            undone?: boolean;
         };
         /**
          * System
@@ -1821,6 +1919,23 @@ export interface components {
             /** @default 0 */
             reasoning?: number;
         };
+        /** UsageList */
+        UsageList: {
+            cost: number;
+            rows: components["schemas"]["UsageRow"][];
+            tokens: number;
+        };
+        /** UsageRow */
+        UsageRow: {
+            cached: number;
+            completion: number;
+            cost: number;
+            day: string;
+            model: string;
+            prompt: number;
+            requests: number;
+            session: string;
+        };
         /**
          * User
          * @description What the user said.
@@ -1842,6 +1957,13 @@ export interface components {
             text: string;
             /** @enum {unknown} */
             type: "user";
+        };
+        /** Wanted */
+        Wanted: {
+            /** @default 30 */
+            days?: number;
+            /** @default  */
+            session?: string;
         };
         /** Which */
         Which: {
@@ -1990,6 +2112,39 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["AnyEvent"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OfSession"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Compacted"];
                 };
             };
             /** @description What is wrong, where, and what to do. */
@@ -2380,6 +2535,73 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionRow"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_summary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Edited"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Summary"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undo_summary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                block: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Summary"];
                 };
             };
             /** @description What is wrong, where, and what to do. */
@@ -3241,6 +3463,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SettingsView"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    usage: {
+        parameters: {
+            query?: {
+                session?: string;
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageList"];
                 };
             };
             /** @description What is wrong, where, and what to do. */

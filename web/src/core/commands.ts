@@ -46,6 +46,21 @@ export const dismiss = (session: string) =>
 export const clearTodo = (id: string) =>
   got(api.POST("/api/agent/sessions/{id}/todo/clear", { params: { path: { id } } }));
 
+/** Sums up the older messages now. */
+export const compactNow = (session: string) =>
+  got(api.POST("/api/agent/compact", { body: { session } }));
+export const editSummary = (id: string, block: string, text: string) =>
+  got(
+    api.PATCH("/api/agent/sessions/{id}/summary", {
+      params: { path: { id } },
+      body: { block, text },
+    }),
+  );
+export const undoSummary = (id: string, block: string) =>
+  got(
+    api.DELETE("/api/agent/sessions/{id}/summary/{block}", { params: { path: { id, block } } }),
+  );
+
 /** Blocks of one window of the history. */
 export const WINDOW = 200;
 

@@ -94,7 +94,7 @@ export const DEFAULTS: { [T in Block["type"]]: Record<string, unknown> } = {
   },
   ask_user: { options: [], multiple: false, allow_freeform: true, agent: "", cancelled: "" },
   todo: { items: [] },
-  summary: { tokens_before: 0, tokens_after: 0 },
+  summary: { facts: "", tokens_before: 0, tokens_after: 0, edited: false, undone: false },
 };
 const TRANSIENT = new Set([
   "stream_start",

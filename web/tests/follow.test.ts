@@ -1,39 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ASLEEP_AFTER, backoff, DEAD_AFTER, Follower, POLL, type Link } from "../src/core/follow";
+import { ASLEEP_AFTER, Follower, POLL } from "../src/core/follow";
+import { backoff, DEAD_AFTER, type Link } from "../src/core/line";
 import { FrameReader, parseId, type Frame } from "../src/core/sse";
-
-interface Line {
-  path: string;
-  say: (text: string) => void;
-  cut: () => void;
-  gone: () => boolean;
-}
-
-/** A server of event streams: each fetch is a line that the test speaks on. */
-function switchboard(): { lines: Line[]; status: number[] } {
-  const board = { lines: [] as Line[], status: [] as number[] };
-  vi.stubGlobal("fetch", (request: Request) => {
-    const status = board.status.shift() ?? 200;
-    if (status !== 200) return Promise.resolve(new Response("{}", { status }));
-    let control!: ReadableStreamDefaultController<Uint8Array>;
-    const body = new ReadableStream<Uint8Array>({ start: (c) => void (control = c) });
-    request.signal.addEventListener("abort", () => {
-      try {
-        control.error(new DOMException("aborted", "AbortError"));
-      } catch {
-        // it had ended already
-      }
-    });
-    board.lines.push({
-      path: request.url,
-      say: (text) => control.enqueue(new TextEncoder().encode(text)),
-      gone: () => request.signal.aborted,
-      cut: () => control.error(new TypeError("network")),
-    });
-    return Promise.resolve(new Response(body));
-  });
-  return board;
-}
+import { switchboard } from "./switchboard";
 
 const user = (seq: number): string =>
   `id: e-${seq}\nevent: user\ndata: {"type":"user","id":"u${seq}","text":"x","pos":${seq},"seq":${seq}}\n\n`;

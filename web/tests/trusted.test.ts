@@ -1,7 +1,10 @@
 // What DOMPurify lets through is tested in a real browser, with the whole set of hostile cases.
 import { expect, test } from "vitest";
-import { ownWorker } from "../src/core/trusted";
+import { ownSharedWorker, ownWorker } from "../src/core/trusted";
 
-test("a worker from another origin is refused", () => {
-  expect(() => ownWorker("https://evil.example/w.js")).toThrow(/own files/);
+test("a worker that is not one of the page's own files is refused, of its own origin, too", () => {
+  for (const url of ["https://evil.example/w.js", "/api/files/1", "data:text/javascript,1"]) {
+    expect(() => ownWorker(url)).toThrow(/own files/);
+    expect(() => ownSharedWorker(url)).toThrow(/own files/);
+  }
 });

@@ -2,18 +2,9 @@
 import createClient from "openapi-fetch";
 import type { paths } from "./api.gen";
 import { auth } from "./auth.svelte";
+import { ApiError, failure } from "./errors";
 
-export class ApiError extends Error {
-  constructor(
-    /** HTTP status; 0 when the server could not be reached. */
-    readonly status: number,
-    readonly code: string,
-    detail: string,
-    readonly body: unknown = null,
-  ) {
-    super(detail);
-  }
-}
+export { ApiError };
 
 /** Our own fetch: both tokens, and an `ApiError` for every answer but 2xx. */
 async function fetchOwn(request: Request): Promise<Response> {
@@ -49,13 +40,3 @@ export function call(
   return fetchOwn(new Request(new URL(path, location.origin), { ...init, method, ...given }));
 }
 const JSON_BODY = { "Content-Type": "application/json" };
-
-async function failure(answer: Response): Promise<ApiError> {
-  try {
-    const body = (await answer.json()) as { code?: string; detail?: string };
-    const detail = body.detail ?? `HTTP ${answer.status}`;
-    return new ApiError(answer.status, body.code ?? "error", detail, body);
-  } catch {
-    return new ApiError(answer.status, "error", `HTTP ${answer.status}`);
-  }
-}

@@ -8,15 +8,37 @@ const KEY = "shipmate.token";
 class Auth {
   /** False after a 401; the sign-in view is shown over the page, which keeps its drafts. */
   signedIn = $state(true);
-  private token = localStorage.getItem(KEY) ?? "";
+  /** The header token; empty before the first sign-in. */
+  token = localStorage.getItem(KEY) ?? "";
+
+  constructor() {
+    addEventListener("storage", ({ key, newValue }) => {
+      if (key === KEY) this.elsewhere(newValue ?? "");
+    });
+  }
 
   headers(): Record<string, string> {
     return this.token ? { "X-Shipmate-Token": this.token } : {};
   }
 
-  /** Called by every reader of an answer with status 401. */
-  refused(): void {
-    this.signedIn = false;
+  /**
+   * Called by every reader of an answer with status 401; all other tabs hear of it, too. True:
+   * another tab has signed in meanwhile, and the call can be made again.
+   */
+  refused(): boolean {
+    const kept = localStorage.getItem(KEY) ?? "";
+    if (kept && kept !== this.token) this.elsewhere(kept);
+    else {
+      localStorage.removeItem(KEY);
+      this.elsewhere("");
+    }
+    return this.signedIn;
+  }
+
+  /** Another tab signed in, or was refused. */
+  private elsewhere(token: string): void {
+    this.token = token;
+    this.signedIn = token !== "";
   }
 
   /** Exchanges a one-time token. False: it was used before, or is wrong. */

@@ -1,11 +1,13 @@
 /** The rows of all sessions, kept current while no session is open. */
-import { Follower, type Link } from "./follow";
+import type { Link } from "./line";
 import { sessions } from "./sessions.svelte";
+import { watch, type Watching } from "./watch";
 
-export function followRows(onLink: (link: Link) => void = () => undefined): Follower {
+export function followRows(onLink: (link: Link) => void = () => undefined): Watching {
   let lost = false;
-  return new Follower({
-    path: () => "/api/agent/events?rows=true",
+  return watch({
+    session: "",
+    place: () => ({ seq: 0, epoch: "" }),
     onFrames: (batch) => batch.forEach(({ event }) => sessions.heard(event)),
     onLink: (link) => {
       onLink(link);

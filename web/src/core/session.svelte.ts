@@ -2,12 +2,13 @@
 import { ApiError } from "./api";
 import { snapshot, stop } from "./commands";
 import { Folds } from "./folds.svelte";
-import { Follower, type Link } from "./follow";
+import type { Link } from "./line";
 import type { Event } from "./protocol";
 import { toRows, type Row } from "./rows";
 import { sessions } from "./sessions.svelte";
 import type { Frame } from "./sse";
 import { Transcript } from "./transcript";
+import { watch, type Watching } from "./watch";
 
 /** An event that is not of session `id`; events without a session are for everyone. */
 const ofOther = (event: Event, id: string): boolean =>
@@ -30,7 +31,7 @@ export class OpenSession {
   shift = $state(false);
 
   private readonly transcript = new Transcript();
-  private follower: Follower | null = null;
+  private follower: Watching | null = null;
   private queue: Frame[] = [];
   private scheduled = false;
   private closed = false;
@@ -103,10 +104,11 @@ export class OpenSession {
     this.follower?.close();
   }
 
-  private follow(): Follower {
-    return new Follower({
-      // One stream a tab: this session whole, and the rows of all others for the list.
-      path: () => `/api/agent/events?rows=true&sessions=${this.id}:${this.transcript.seq}`,
+  /** This session whole, and the rows of all others for the list. */
+  private follow(): Watching {
+    return watch({
+      session: this.id,
+      place: () => ({ seq: this.transcript.seq, epoch: this.transcript.epoch }),
       onFrames: (batch) => this.take(batch),
       onLink: (link) => this.linked(link),
       onPoll: () => void sessions.load(),

@@ -138,6 +138,7 @@ export class Transcript {
       case "retry":
         return this.retried(event);
       case "session":
+        if ((this.row?.updated_at ?? 0) > event.row.updated_at) return "same";
         this.row = event.row;
         return "blocks";
       case "session_deleted":

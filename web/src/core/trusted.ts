@@ -3,6 +3,8 @@
  * private to this module: what comes out has been through DOMPurify, or is our own worker.
  */
 import DOMPurify from "dompurify";
+import highlightUrl from "./highlight.worker.ts?worker&url";
+import hubUrl from "./hub.worker.ts?worker&url";
 
 interface Policy {
   createHTML(html: string): unknown;
@@ -14,7 +16,7 @@ interface Factory {
 const factory = (globalThis as { trustedTypes?: Factory }).trustedTypes;
 const policy = factory?.createPolicy("shipmate", {
   createHTML: (html) => html,
-  createScriptURL: (url) => url,
+  createScriptURL: ownFile,
 });
 
 const TAGS = [
@@ -47,10 +49,24 @@ export function cleanNodes(html: string): DocumentFragment {
   }) as unknown as DocumentFragment;
 }
 
-/** A worker from one of our own built files; any other origin is refused. */
-export function ownWorker(url: string): Worker {
-  if (new URL(url, location.href).origin !== location.origin) {
+/** The address itself when it is that of one of the page's own workers; any other is refused. */
+function ownFile(url: string): string {
+  if (![highlightUrl, hubUrl].includes(url)) {
     throw new Error(`A worker must be one of the page's own files, not ${url}`);
   }
-  return new Worker((policy ? policy.createScriptURL(url) : url) as string, { type: "module" });
+  return url;
+}
+
+const trusted = (url: string): string =>
+  (policy ? policy.createScriptURL(url) : ownFile(url)) as string;
+
+export function ownWorker(url: string): Worker {
+  const address = trusted(url);
+  return new Worker(address, { type: "module" });
+}
+
+/** The worker that all tabs of the browser share; each call opens a port to it. */
+export function ownSharedWorker(url: string): SharedWorker {
+  const address = trusted(url);
+  return new SharedWorker(address, { type: "module", name: "shipmate" });
 }

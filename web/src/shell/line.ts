@@ -1,5 +1,5 @@
 /** When the page speaks about its line to the server. */
-import type { Link } from "../core/follow";
+import type { Link } from "../core/line";
 
 /** Milliseconds that a lost line is not mentioned, and until it gets a bar of its own. */
 export const DOT_AFTER = 2000;

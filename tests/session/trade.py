@@ -60,7 +60,9 @@ async def act(ctx: ToolContext, command: str) -> str:
             (ctx.root / "running").touch()
             await asyncio.Event().wait()
         except asyncio.CancelledError as error:
-            raise ToolStopped(ToolOutput("a\nStopped by the user.", is_error=True)) from error
+            raise ToolStopped(
+                ToolOutput("a\nStopped by the user.", is_error=True), error
+            ) from error
     with (ctx.root / "log").open("a") as log:
         log.write(command + "\n")
     if command == "break":

@@ -153,12 +153,12 @@ async def _done(ctx: ToolContext, paths: Sequence[tuple[str, Op]], make: MakePla
     )
     try:
         return await asyncio.shield(run)
-    except asyncio.CancelledError:
+    except asyncio.CancelledError as cut:
         try:
             output = await run
         except ToolError as error:
             output = ToolOutput(str(error), is_error=True)
-        raise ToolStopped(output) from None
+        raise ToolStopped(output, cut) from None
 
 
 def _told(plan: Plan) -> ToolOutput:

@@ -182,8 +182,8 @@ async def _foreground(ctx: ToolContext, command: Command, limit: float) -> ToolO
     except asyncio.CancelledError as cut:
         await command.end()
         if SHUTDOWN in cut.args:
-            raise ToolStopped(_result(ctx, command, "ended, as the server ended")) from None
-        raise ToolStopped(_result(ctx, command, "stopped by the user", "user")) from None
+            raise ToolStopped(_result(ctx, command, "ended, as the server ended"), cut) from None
+        raise ToolStopped(_result(ctx, command, "stopped by the user", "user"), cut) from None
     return _result(ctx, command, _told(command))
 
 

@@ -49,10 +49,11 @@ SHUTDOWN = "shutdown"
 
 
 class ToolStopped(asyncio.CancelledError):
-    """Raised by a tool in place of the cancellation that ended it, with what it had so far."""
+    """Raised by a tool in place of the cancellation that ended it, with what it had so far. It
+    goes on saying why the round was ended."""
 
-    def __init__(self, output: ToolOutput) -> None:
-        super().__init__()
+    def __init__(self, output: ToolOutput, cut: asyncio.CancelledError) -> None:
+        super().__init__(*cut.args)
         self.output = output
 
 

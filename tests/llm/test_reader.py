@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +9,9 @@ import pytest
 from shipmate.llm.accumulator import Accumulator
 from shipmate.llm.model import ModelError, Reply
 from tests.provider import chunk, sse
+from tests.reports import CASES, reports
 
-CASES_DIR = Path(__file__).parent.parent / "cases"
-CASES = {
-    case["id"]: case
-    for case in map(json.loads, (CASES_DIR / "reports.jsonl").read_text().strip().split("\n"))
-    if case["area"] == "stream" and "reply" in case["input"]
-}
+REPORTS = {name: case for name, case in reports("stream").items() if "reply" in case["input"]}
 
 
 def read(pieces: Iterable[bytes]) -> tuple[Reply, ModelError | None]:
@@ -57,10 +52,10 @@ def end_of(reply: Reply, failure: ModelError | None) -> str:
     return {"cut_call": "truncated", "length": "truncated"}.get(reply.finish, reply.finish)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", REPORTS)
 def test_a_reported_stream_is_read_right_at_every_cut(name: str) -> None:
-    case, expect = CASES[name], CASES[name]["expect"]
-    data = (CASES_DIR / case["input"]["reply"]).read_bytes()
+    case, expect = REPORTS[name], REPORTS[name]["expect"]
+    data = (CASES / case["input"]["reply"]).read_bytes()
     reply, failure = same_at_every_cut(data)
     end = {"STR-28": "truncated"}.get(name, expect["end"])  # silence: the transport's limit
     assert end_of(reply, failure) == end
@@ -79,7 +74,7 @@ CALLS = {"STR-31": [["read_files", {"files": '[{"path": "a", "startLine": "2", "
 
 
 def test_a_refused_quota_in_a_plain_body_is_told() -> None:
-    data = (CASES_DIR / "files/STR-24/reply.sse").read_bytes()
+    data = (CASES / "files/STR-24/reply.sse").read_bytes()
     _, failure = read([data])
     assert failure is not None
     assert failure.kind == "quota"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from shipmate.safety.shell import check_shell
 from shipmate.safety.shell.inquiry import TABLES
+from tests.reports import reports
 
 TESTS = Path(__file__).parent.parent
 
@@ -23,7 +24,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 CASES = lines(TESTS / "cases" / "shell.jsonl")
 OWN = lines(TESTS / "safety" / "shell_lines.jsonl")
 """Lines of the same kinds, written from the rules before they were tried."""
-REPORTS = {case["id"]: case for case in lines(TESTS / "cases" / "reports.jsonl")}
+REPORTS = reports("security")
 WRAPPERS = (
     """
 sudo / env / env A=1 / timeout 5 / timeout -k 1 5 / nice -n 5 / nohup / setsid / stdbuf -o0 / xargs

@@ -1,13 +1,11 @@
 """Reading files: bounds, what is no text, large files, secrets, the guard, cut results."""
 
-import json
 import os
 import socket
 import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,15 +16,10 @@ from shipmate.tools.files import note_seen
 from shipmate.tools.output import border
 from shipmate.tools.read_only import read_file
 from shipmate.tools.tool import Limits, Workspace
+from tests.reports import reports
 from tests.tools.use import judged, numbers, used
 
-CASES = {
-    case["id"]: case
-    for case in map(
-        json.loads,
-        (Path(__file__).parents[1] / "cases" / "reports.jsonl").read_text().strip().split("\n"),
-    )
-}
+CASES = reports("read-search")
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 """Public bug reports on reading and searching (`tests/cases/reports.jsonl`), each as reported."""
 
-import json
 import os
 import re
 import subprocess
@@ -13,14 +12,10 @@ import pytest
 
 from shipmate.tools.catalog import BUILTIN
 from shipmate.tools.tool import ToolOutput, Workspace
+from tests.reports import reports
 from tests.tools.use import used
 
-REPORTS = (Path(__file__).parents[1] / "cases" / "reports.jsonl").read_text("utf-8")
-CASES: dict[str, dict[str, Any]] = {
-    case["id"]: case
-    for case in map(json.loads, REPORTS.strip().split("\n"))
-    if case["area"] == "read-search"
-}
+CASES = reports("read-search")
 TOOLS = {tool.name: tool for tool in BUILTIN["read_only"]}
 Use = Callable[..., Awaitable[ToolOutput]]
 Check = Callable[[Use, dict[str, Any], dict[str, Any]], Awaitable[None]]

@@ -1,7 +1,6 @@
 """The tools that change files: from public bug reports, and what an approval binds to."""
 
 import asyncio
-import json
 import os
 import resource
 import shutil
@@ -16,14 +15,10 @@ from shipmate.tools.files import note_seen, read_bytes
 from shipmate.tools.read_only import read_file
 from shipmate.tools.replacing import locked
 from shipmate.tools.tool import ToolContext, ToolError, ToolStopped, Workspace
+from tests.reports import CASES, reports
 from tests.tools.writing import approved, failure, judge, run, tree
 
-HERE = Path(__file__).parents[1] / "cases"
-REPORTS = {
-    case["id"]: case
-    for case in map(json.loads, (HERE / "reports.jsonl").read_text().split("\n")[:-1])
-    if case["area"] == "edit" and "edits" in case["input"]
-}
+REPORTS = {name: case for name, case in reports("edit").items() if "edits" in case["input"]}
 SAID = {
     "EDT-13": "oldString is empty",
     "EDT-14": "3 matches, lines 1, 3, 5",
@@ -40,7 +35,7 @@ def work(tmp_path: Path) -> Workspace:
 async def test_an_edit_does_what_the_report_expects(work: Workspace, case: dict[str, Any]) -> None:
     given, expected = case["input"], case["expect"]
     ((name, source),) = given["files"].items()
-    before = shutil.copy(HERE / source, work.root / name).read_bytes()
+    before = shutil.copy(CASES / source, work.root / name).read_bytes()
     if given["tool"] == "multi_replace_string_in_file":
         arguments = {"explanation": "", "replacements": given["edits"]}
     else:

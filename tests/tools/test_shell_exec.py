@@ -1,7 +1,6 @@
 """Commands as the model runs them: output, status, time limit, Stop, and nothing left behind."""
 
 import asyncio
-import json
 import os
 import signal
 import subprocess
@@ -20,15 +19,12 @@ from shipmate.tools import processes
 from shipmate.tools.output import border
 from shipmate.tools.shell import end_background, shell_exec
 from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, ToolStopped, Workspace
+from tests.reports import reports
 from tests.tools.use import judged
 
 RUN = f"{os.getpid()}"
 """Sleeps are told from those of other runs of these tests by their length."""
-CASES = {
-    case["id"]: case
-    for line in (Path(__file__).parent.parent / "cases" / "reports.jsonl").read_text().split("\n")
-    if line and (case := json.loads(line))["area"] == "shell"
-}
+CASES = reports("shell")
 
 
 @pytest.fixture(autouse=True)

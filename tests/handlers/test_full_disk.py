@@ -25,14 +25,6 @@ SESSIONS = "/api/agent/sessions"
 
 
 @pytest.fixture
-def provider() -> Generator[Provider]:
-    made = Provider()
-    yield made
-    made.close()
-    assert made.broken == []
-
-
-@pytest.fixture
 def data(tmp_path: Path, provider: Provider) -> Path:
     (tmp_path / "project").mkdir()
     folder = tmp_path / "data"

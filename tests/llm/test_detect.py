@@ -96,9 +96,9 @@ async def test_a_server_that_hangs_does_not_hold_up_the_others() -> None:
         silent.listen()
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         start = time.monotonic()
-        found = await servers_found(dict.fromkeys(list_of_local(), url), wait=0.3)
+        found = await servers_found(dict.fromkeys(list_of_local(), url), wait=0.5)
         assert found == []
-        assert time.monotonic() - start < 0.9
+        assert time.monotonic() - start < 2  # one after the other it would be 2.5 s
 
 
 def list_of_local() -> list[str]:

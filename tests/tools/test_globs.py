@@ -37,9 +37,9 @@ def test_patterns(pattern: str, matches: list[str], misses: list[str]) -> None:
 
 def test_many_stars_take_no_exponential_time() -> None:
     test = glob("*a" * 18 + "*b")
-    start = time.perf_counter()
+    start = time.process_time()
     assert not test("a" * 250)
-    assert time.perf_counter() - start < 0.1
+    assert time.process_time() - start < 1
 
 
 def test_a_pattern_that_spells_out_too_much_is_refused() -> None:

@@ -8,13 +8,13 @@ from shipmate.safety.verdict import Level, Verdict
 from shipmate.tools.arguments import parse_arguments
 from shipmate.tools.read_write import TOOLS
 from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, Workspace
+from tests.tools.use import judged
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 async def judge(work: Workspace, name: str, **arguments: Any) -> Verdict:
-    tool = BY_NAME[name]
-    return await tool.judge(ToolContext(work), **parse_arguments(tool, arguments))
+    return await judged(work, BY_NAME[name], **arguments)
 
 
 async def run(work: Workspace, name: str, verdict: Verdict | None = None, **arguments: Any) -> str:

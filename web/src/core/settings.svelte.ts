@@ -35,7 +35,7 @@ class Settings {
     this.keep({ ...this.interface, ...all.interface });
   }
 
-  /** Holds at once; the server is told, and its refusal is thrown after being undone here. */
+  /** Holds at once; the server is told, and what it refuses is undone here, and that alone. */
   async change(change: Partial<InterfaceSettings>): Promise<void> {
     const before = this.interface;
     this.keep({ ...before, ...change });
@@ -44,7 +44,8 @@ class Settings {
     try {
       await got(api.PATCH("/api/settings", { body: { interface: told as never } }));
     } catch (error) {
-      this.keep(before);
+      const undone = Object.keys(told).map((name) => [name, before[name as keyof typeof told]]);
+      this.keep({ ...this.interface, ...(Object.fromEntries(undone) as typeof told) });
       throw error;
     }
   }

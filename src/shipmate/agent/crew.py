@@ -55,11 +55,10 @@ class Crew:
     voice: Voice
     bypass: Callable[[], bool]
     ledger: Ledger
-    _alive: set[str] = field(default_factory=set[str])
-    """Calls whose sub-agents work, or wait for the user while others work."""
+    stopped: set[str] = field(default_factory=set[str])
+    """Calls whose sub-agents the user has stopped alone."""
     _working: dict[str, asyncio.Task[Done]] = field(default_factory=dict[str, asyncio.Task[Done]])
     """Those that work, by their calls."""
-    _stopped: set[str] = field(default_factory=set[str])
     _callers: list[Caller] = field(default_factory=list[Caller])
 
     def round(self, agent: Agent, thread: Transcript, depth: int = 0) -> Round:
@@ -75,16 +74,14 @@ class Crew:
         for caller in self._callers:
             caller.tell()
 
-    async def stop(self, call: str) -> bool:
-        """End the sub-agent that works for `call`; false when none does. Its result follows."""
-        if call not in self._alive:
-            return False
-        self._stopped.add(call)
+    async def stop(self, call: str) -> None:
+        """End the sub-agent that works for `call`, now or as soon as it begins. Its thread is
+        closed and its result given by whoever called it."""
+        self.stopped.add(call)
         self.tell()
         if task := self._working.get(call):
             task.cancel("stop")
             await asyncio.wait([task])
-        return True
 
     def _limit(self) -> str:
         if self.transcript.steps_below < STEPS:
@@ -99,20 +96,19 @@ class Crew:
         left to do but what the user has to decide."""
         thread = self.transcript.thread(call.id)
         thread.context.set_task(task)
-        self._alive.add(call.id)
         try:
             team = _known(caller, name)
-            while call.id not in self._stopped:
+            while call.id not in self.stopped:
                 done = await self._turn(caller, call, team, name)
                 if done and not done.reason.startswith("waiting"):
+                    await self._close(call, "stop", "Not run: the agent came to an end before.")
                     return _output(done, thread)
                 if done:
                     await self._wait(caller, call)
         except (ToolError, ShipmateError):
             await self._close(call, "moved_on", "Not run: the agent came to an end before.")
             raise
-        finally:
-            self._alive.discard(call.id)
+        self.stopped.discard(call.id)
         await self._close(call, "stop", "Not run: stopped by the user.")
         return _told(thread, cut_short(thread, "stop"), failed=True)
 
@@ -132,7 +128,7 @@ class Crew:
             return await task
         except asyncio.CancelledError:
             current = asyncio.current_task()
-            if call.id not in self._stopped or (current and current.cancelling()):
+            if call.id not in self.stopped or (current and current.cancelling()):
                 raise
             return None
         finally:
@@ -156,7 +152,7 @@ class Crew:
             return  # it was decided meanwhile
         if caller.busy:
             await self.record(row=self.transcript.waiting_fields())
-        while self._pending(call) == waiting and call.id not in self._stopped:
+        while self._pending(call) == waiting and call.id not in self.stopped:
             if not caller.busy:
                 raise ThreadWaits(waiting[0])
             news = asyncio.get_running_loop().create_future()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shipmate.agent.budgets import Reached, Spending
+from shipmate.agent.closing import close_open
 from shipmate.agent.compaction import Compaction, given_up
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
@@ -13,7 +14,7 @@ from shipmate.llm.failures import RAISE_CONTEXT
 from shipmate.llm.model import ChatMessage, ModelError, Reply
 from shipmate.llm.prices import Costs
 from shipmate.llm.windows import Windows
-from shipmate.protocol import Done, System, ToolResult
+from shipmate.protocol import Done, System
 
 SERVER_CUTS = "server_cuts"
 
@@ -128,9 +129,7 @@ class Upkeep:
             return self._waits()
         calls = self.transcript.open_calls()
         if self.ledger.spending.stopped:
-            text = "Not run: stopped by the user."
-            closed = [ToolResult(call=call.id, text=text, is_error=True) for call in calls]
-            if closed:
+            if closed := close_open(self.transcript, "stop", "Not run: stopped by the user."):
                 await self.record(*closed)
             return Done(finished=False, reason="budget", error="Stopped by you at a limit.")
         return await self._ask(self.ledger.spending.stuck(calls))

@@ -220,8 +220,9 @@ class Executor:
             found = next((c for c in open_calls if c.id == call and transcript.below(call)), None)
             if found is None:
                 raise NotFoundError(f"No agent works for the call {call!r}; it may have ended.")
-            crew = self._rounds.crews.get(session)
-            if crew and await crew.stop(call):
+            if self.runs(session):
+                await self._rounds.stop_agent(session, call)
+                self._engine.advance(session)
                 return
             text = "Not run: stopped by the user."
             inner = close_open(transcript, "stop", text, below=call)

@@ -57,6 +57,8 @@ class Rounds:
     crews: dict[str, Crew] = field(default_factory=dict[str, Crew])
     """The sub-agents of the rounds that run, by session."""
     windows: Windows = field(default_factory=Windows)
+    stopped: set[str] = field(default_factory=set[str])
+    """Calls whose sub-agents are to end, in rounds that run."""
 
     async def run(self, session: str, again: Callable[[], bool]) -> None:
         """Carry the session on until it is finished or waits for the user. Never raises, except
@@ -75,6 +77,12 @@ class Rounds:
         finally:
             self.door.speeches.pop(session, None)
             self.crews.pop(session, None)
+
+    async def stop_agent(self, session: str, call: str) -> None:
+        """End the sub-agent of a call in a round that runs, wherever that is."""
+        self.stopped.add(call)
+        if crew := self.crews.get(session):
+            await crew.stop(call)
 
     def _tell_failure(self, session: str, why: str) -> None:
         self.door.tell(Done(session=session, finished=False, reason="error", error=why))
@@ -139,9 +147,12 @@ class Rounds:
 
         if transcript.steps == 0:
             agent.work.guard.new_round()
+
+        def bypass() -> bool:
+            return self.door.row(session).bypass_approval
+
         ledger = Ledger(transcript.spending, self.windows, lambda: self.door.store.costs(session))
-        bypass = lambda: self.door.row(session).bypass_approval  # noqa: E731 - it changes
-        crew = Crew(transcript, record, speech, bypass, ledger)
+        crew = Crew(transcript, record, speech, bypass, ledger, self.stopped)
         self.crews[session] = crew
         return crew.round(agent, transcript)
 

@@ -21,7 +21,6 @@ class Event(msgspec.Struct):
     finished: bool = False
     reason: str = ""
     error: str = ""
-    reasoning: str = ""
 
 
 decode = msgspec.json.Decoder(Event).decode

@@ -21,7 +21,6 @@ class Process:
 
     pid: int
     said: dict[str, Any]
-    log: Path
     started: float
     """`time.monotonic()` just before it was spawned."""
 
@@ -69,7 +68,7 @@ def running(command: Sequence[str], log: Path, folder: Path = ROOT) -> Generator
         line = child.stdout.readline()
         if not line.startswith(b"{"):
             raise SystemExit(f"{' '.join(command)}\nsaid {line!r}\n{log.read_text()}")
-        yield Process(child.pid, json.loads(line), log, started)
+        yield Process(child.pid, json.loads(line), started)
     finally:
         child.terminate()
         try:

@@ -47,10 +47,6 @@ class Place:
     folder: Path
     provider: str
 
-    @property
-    def data(self) -> Path:
-        return self.folder / "data"
-
     def prepare(self, name: str) -> Path:
         """A new data directory with a project in it."""
         data, project = self.folder / name, self.folder / f"{name}-project"

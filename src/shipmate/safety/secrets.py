@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
@@ -97,12 +97,6 @@ class Secrets:
             values = self._read()
             if values.pop(name, None) is not None:
                 self._write(values)
-
-    def drop_from_environment(self, environ: MutableMapping[str, str] | None = None) -> None:
-        """Take secrets out of the process's environment; references to them go on working."""
-        target = os.environ if environ is None else environ
-        for name in [n for n in target if is_secret_name(n)]:
-            del target[name]
 
     def _read(self) -> dict[str, str]:
         try:

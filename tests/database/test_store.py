@@ -48,7 +48,7 @@ def approval() -> ApprovalRequest:
 
 async def test_blocks_are_numbered_in_the_order_they_were_written(store: SqliteStore) -> None:
     session = (await store.create_session(fresh())).id
-    written = await store.write(session, [User(text="hi"), Message(text="hello")])
+    written = await store.write(session, [User(text="hi"), Message(text="hello", tokens=3)])
     assert [(s.block.pos, s.block.seq) for s in written.saved] == [(1, 1), (2, 2)]
     assert written.row.last_seq == 2
     assert [decode_block(s.json) for s in written.saved] == await store.history(session)

@@ -2,13 +2,14 @@
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from shipmate.agent.budgets import NO_BUDGETS, Budgets
 from shipmate.agent.profile import Profile
 from shipmate.llm.invariants import check_request
 from shipmate.llm.model import ChatMessage, Reply
-from shipmate.llm.scripted import ScriptedModel, Step, call
+from shipmate.llm.scripted import DEMO, ScriptedModel, Step, call
 from shipmate.session.assembly import Assembly
 from shipmate.session.projects import ProjectSettings
 from shipmate.tools import agents
@@ -45,13 +46,18 @@ async def team(
     pause: float = 0,
     steps: int = 50,
     providers: Mapping[str, tuple[str, ...]] | None = None,
+    budgets: Budgets = NO_BUDGETS,
+    window: int = 128_000,
     **scripts: Iterable[Step],
 ) -> AsyncGenerator[TeamStage]:
     """A server on `folder`. Each agent has all tools, unless `providers` names others, and may
-    take so many `steps`."""
+    take so many `steps`; `window`: tokens of every model."""
     root = (folder / "project").resolve()
     root.mkdir(exist_ok=True)
-    models = {name: ScriptedModel(script, pause=pause) for name, script in scripts.items()}
+    info = replace(DEMO, context_length=window)
+    models = {
+        name: ScriptedModel(script, pause=pause, info=info) for name, script in scripts.items()
+    }
     profiles = {
         name: Profile(
             name,
@@ -70,6 +76,7 @@ async def team(
         tools=BY_PROVIDER,
         limits=Limits,
         data=folder / "data",
+        budgets=lambda: budgets,
     )
     async with stage(folder, (), tools=(), assemble=assembly.assemble) as play:
         yield TeamStage(play.executor, models["assistant"], play.store, assembly.guards, models)

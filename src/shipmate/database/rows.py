@@ -11,6 +11,7 @@ import msgspec
 
 from shipmate.database import usage
 from shipmate.database.integrity import SESSION_HASHED, row_hash
+from shipmate.database.patched import patched
 from shipmate.database.store import Kept, Saved, SessionFilter, Written
 from shipmate.errors import NotFoundError, ShipmateError
 from shipmate.protocol import (
@@ -181,7 +182,11 @@ def read_block(db: sqlite3.Connection, session: str, block: str) -> AnyBlock:
 
 def read_blocks(db: sqlite3.Connection, tail: str, *values: Any) -> list[Kept]:
     query = f"SELECT pos, seq, type, body FROM blocks WHERE session = ? {tail}"  # noqa: S608 - ours
-    return [Kept(*columns) for columns in db.execute(query, values) if _is_json(columns[3])]
+    return [
+        Kept(pos, seq, kind, patched(kind, body))
+        for pos, seq, kind, body in db.execute(query, values)
+        if _is_json(body)
+    ]
 
 
 def _is_json(body: bytes) -> bool:

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Stage:
     state: Literal["running", "checking", "ready", "failed", "cancelled"]
     done: int = 0
     total: int = 0
@@ -27,12 +27,12 @@ class Step:
 
 @dataclass(slots=True)
 class _Fetch:
-    step: Step = Step("running")
+    stage: Stage = Stage("running")
     news: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Future[None] | None = None
 
-    def tell(self, step: Step) -> None:
-        self.step = step
+    def tell(self, stage: Stage) -> None:
+        self.stage = stage
         news, self.news = self.news, asyncio.Event()
         news.set()
 
@@ -45,17 +45,17 @@ class Fetches:
     def start(self, name: str) -> None:
         """Begin, unless it runs already."""
         known = self._fetches.get(name)
-        if known is None or known.step.last:
+        if known is None or known.stage.last:
             made = self._fetches[name] = _Fetch()
             made.task = asyncio.ensure_future(self._run(name, made))
 
-    async def follow(self, name: str) -> AsyncGenerator[Step]:
-        """Where it is now, and each step from then on; the last one says how it ended."""
+    async def follow(self, name: str) -> AsyncGenerator[Stage]:
+        """Where it is now, and each stage from then on; the last one says how it ended."""
         one = self._fetches[name]
         while True:
-            news, step = one.news, one.step
-            yield step
-            if step.last:
+            news, stage = one.news, one.stage
+            yield stage
+            if stage.last:
                 return
             await news.wait()
 
@@ -72,16 +72,16 @@ class Fetches:
     async def _run(self, name: str, one: _Fetch) -> None:
         def progress(at: Progress) -> None:
             state = "checking" if at.checking else "running"
-            one.tell(Step(state, at.done, at.total))
+            one.tell(Stage(state, at.done, at.total))
 
         try:
             await fetch(name, self._folder, progress)
-            one.tell(Step("ready", one.step.total, one.step.total))
+            one.tell(Stage("ready", one.stage.total, one.stage.total))
         except asyncio.CancelledError:
-            one.tell(Step("cancelled", one.step.done, one.step.total))
+            one.tell(Stage("cancelled", one.stage.done, one.stage.total))
             raise
         except ShipmateError as error:
-            one.tell(Step("failed", one.step.done, one.step.total, str(error)))
+            one.tell(Stage("failed", one.stage.done, one.stage.total, str(error)))
         except Exception:
             log.exception("fetching %s failed", name)
-            one.tell(Step("failed", error="It failed unexpectedly; the server's log has details."))
+            one.tell(Stage("failed", error="It failed unexpectedly; the server's log has details."))

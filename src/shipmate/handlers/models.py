@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from shipmate.handlers.fetches import Fetches, Step
+from shipmate.handlers.fetches import Fetches, Stage
 from shipmate.handlers.info import ProviderModels, by_provider
 from shipmate.handlers.route import Answer, Call, Input, endpoint
 from shipmate.handlers.stream import EventStream
@@ -65,10 +65,10 @@ async def cancel_fetch(call: Call[Fetch]) -> None:
 
 
 async def _told(fetches: Fetches, name: str) -> AsyncGenerator[list[Frame]]:
-    async for step in fetches.follow(name):
-        yield [_frame(name, step)]
+    async for stage in fetches.follow(name):
+        yield [_frame(name, stage)]
 
 
-def _frame(name: str, step: Step) -> Frame:
-    event = FetchEvent(name, step.state, step.done, step.total, step.error)
+def _frame(name: str, stage: Stage) -> Frame:
+    event = FetchEvent(name, stage.state, stage.done, stage.total, stage.error)
     return Frame("fetch", "", msgspec.json.encode(event))

@@ -87,7 +87,8 @@ def test_files_is_the_bypass(data: Path, project: Path) -> None:
     done = shipmate("run", "--data", data, "-p", project, *DEMO, *options, "tour")
     assert done.returncode == 0
     assert (project / FILE).exists()
-    assert not [e for e in lines(done.stdout) if e["type"] == "approval_request"]
+    asked = [e for e in lines(done.stdout) if e["type"] == "approval_request"]
+    assert {e["decided_by"] for e in asked} == {"bypass"}
 
 
 def test_the_task_may_come_from_standard_input(data: Path, project: Path) -> None:

@@ -1,0 +1,254 @@
+"""Commands on a session in any order, with kills in between: what is kept is always valid."""
+
+import asyncio
+import shutil
+import tempfile
+from collections import Counter
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from shipmate.errors import ConflictError, NotFoundError
+from shipmate.llm.invariants import check_request
+from shipmate.llm.model import ModelError, Reply
+from shipmate.llm.scripted import call, say, together
+from shipmate.protocol import AnyBlock, ApprovalRequest, AskUser, ToolCall, ToolResult, User
+from tests.agent.test_context import body_of
+from tests.play import Stage, kept, stage
+from tests.session.trade import TOOLS
+
+TICKS = st.integers(0, 40)
+"""How far a round goes on after a command, in turns of the event loop."""
+KINDS = ("act", "both", "look", "ask", "todo", "text", "fail", "hang")
+
+
+class AnyOrder(RuleBasedStateMachine):
+    """One session of one server, over many lives of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = Path(tempfile.mkdtemp())
+        self.folder = self.base / "0"
+        self.folder.mkdir()
+        self.lives = 0
+        self.made = 0
+        """Commands that the model has asked for; each is its own."""
+        self.kinds: list[str] = []
+        self.sent: list[str] = []
+        self.session = ""
+        self.snapshots: list[tuple[int, dict[str, AnyBlock]]] = []
+        self.loop = asyncio.new_event_loop()
+        self._open()
+
+    # --- the server -----------------------------------------------------------------------
+
+    def run(self, work: Any) -> Any:
+        return self.loop.run_until_complete(asyncio.wait_for(work, 20))
+
+    def _open(self) -> None:
+        self.closing = asyncio.Event()
+        ready: asyncio.Future[Stage] = self.loop.create_future()
+        self.hosting = asyncio.ensure_future(self._host(ready), loop=self.loop)
+        self.server: Stage = self.run(ready)
+
+    async def _host(self, ready: asyncio.Future[Stage]) -> None:
+        async with AsyncExitStack() as stack:
+            steps = [self._step] * 500
+            ready.set_result(
+                await stack.enter_async_context(stage(self.folder, steps, tools=TOOLS))
+            )
+            await self.closing.wait()
+
+    def _close(self) -> None:
+        self.closing.set()
+        self.run(self.hosting)
+
+    def _step(self, _messages: Any, _tools: Any) -> Any:
+        kind = self.kinds.pop(0) if self.kinds else "text"
+        self.made += 2
+        one, two = (f"c{self.made + n}" for n in range(2))
+        match kind:
+            case "act":
+                return call("act", command=one)
+            case "both":
+                return together(
+                    call("look", path="a"), call("act", command=one), call("act", command=two)
+                )
+            case "look":
+                return together(call("look", path="a"), call("look", path="b"))
+            case "ask":
+                return call("ask_user", question="Which?")
+            case "todo":
+                items = [{"id": 1, "title": "x", "status": "not-started"}]
+                return call("manage_todo_list", operation="write", todoList=items)
+            case "fail":
+                return ModelError("it fails")
+            case "hang":
+                return self._never()
+            case _:
+                return say("These are the words of an answer.")
+
+    async def _never(self) -> Reply:
+        await asyncio.Event().wait()
+        return Reply()
+
+    def let(self, ticks: int) -> None:
+        async def turns() -> None:
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+
+        self.run(turns())
+
+    def do(self, work: Any, ticks: int) -> Any:
+        """A command that may come too late or too early, then some turns of the loop."""
+        found = None
+        with suppress(ConflictError, NotFoundError):
+            found = self.run(work)
+        self.let(ticks)
+        return found
+
+    # --- what a person does ---------------------------------------------------------------
+
+    @initialize()
+    def begin(self) -> None:
+        self.session = self.run(self.server.create())
+
+    @rule(kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=4))
+    def the_model_will(self, kinds: list[str]) -> None:
+        self.kinds = kinds
+
+    @rule(ticks=TICKS, again=st.booleans())
+    def send(self, ticks: int, again: bool) -> None:
+        name = self.sent[-1] if again and self.sent else f"m{len(self.sent)}"
+        said = self.do(self.server.executor.send(self.session, name, client_id=name), ticks)
+        if said and name not in self.sent:
+            self.sent.append(name)
+
+    @rule(ticks=TICKS)
+    def queue(self, ticks: int) -> None:
+        name = f"m{len(self.sent)}"
+        if self.do(self.server.executor.queue.add(self.session, name, client_id=name), ticks):
+            self.sent.append(name)
+
+    @rule(ticks=TICKS, approved=st.booleans())
+    def decide(self, ticks: int, approved: bool) -> None:
+        transcript = self.run(self.server.executor.door.transcript(self.session))
+        for block in transcript.pending()[:1]:
+            if isinstance(block, ApprovalRequest):
+                self.do(self.server.executor.decide(self.session, approved, block=block.id), ticks)
+
+    @rule(ticks=TICKS)
+    def answer(self, ticks: int) -> None:
+        self.do(self.server.executor.answer(self.session, "Blue."), ticks)
+
+    @rule(ticks=TICKS)
+    def stop(self, ticks: int) -> None:
+        self.do(self.server.executor.stop(self.session), ticks)
+
+    @rule(ticks=TICKS)
+    def resume(self, ticks: int) -> None:
+        self.do(self.server.executor.resume(self.session), ticks)
+
+    @rule(ticks=TICKS)
+    def dismiss(self, ticks: int) -> None:
+        self.do(self.server.executor.dismiss(self.session), ticks)
+
+    @rule()
+    def delete(self) -> None:
+        self.run(self.server.executor.delete(self.session))
+        self.session = self.run(self.server.create())
+        self.sent.clear()
+        self.snapshots.clear()
+
+    @rule()
+    def kill(self) -> None:
+        """The next server starts from the files as they are at this moment."""
+        self.lives += 1
+        after = self.base / str(self.lives)
+        shutil.copytree(self.folder, after, ignore=shutil.ignore_patterns("*-shm"))
+        self._close()
+        self.folder = after
+        self._open()
+
+    @rule(ticks=TICKS)
+    def wait(self, ticks: int) -> None:
+        self.let(ticks)
+
+    # --- what must hold -------------------------------------------------------------------
+
+    @invariant()
+    def what_is_kept_is_valid(self) -> None:
+        history: list[AnyBlock] = self.run(self.server.store.history(self.session))
+        places = [block.pos for block in history]
+        assert places == sorted(set(places))
+        calls = {block.id: block for block in history if isinstance(block, ToolCall)}
+        results = Counter(block.call for block in history if isinstance(block, ToolResult))
+        assert set(results) <= set(calls)
+        assert all(count == 1 for count in results.values())
+        asked = [block for block in history if isinstance(block, ApprovalRequest | AskUser)]
+        assert {block.call for block in asked} <= set(calls)
+        names = Counter(block.client_id for block in history if isinstance(block, User))
+        waiting = {
+            item.client_id for item in self.run(self.server.executor.queue.items(self.session))
+        }
+        assert all(names[name] + (name in waiting) == 1 for name in self.sent)
+
+    @invariant()
+    def no_command_runs_twice(self) -> None:
+        log = self.folder / "project" / "log"
+        runs = Counter(log.read_text().split() if log.exists() else [])
+        assert all(count == 1 for count in runs.values()), runs
+
+    @invariant()
+    def a_replay_from_any_place_gives_what_is_kept(self) -> None:
+        history = {block.id: block for block in self.run(self.server.store.history(self.session))}
+        for seq, known in [(0, {}), *self.snapshots]:
+            frames = self.run(replayed(self.server, self.session, seq))
+            numbers = [item.seq for item in frames]
+            assert numbers == sorted(set(numbers))
+            changed = {block.id: block for block in kept(frames)}
+            history = {**history, **changed}  # it may have gone on since it was read
+            assert {**known, **changed} == history
+        last = max((block.seq for block in history.values()), default=0)
+        self.snapshots = [*self.snapshots[-4:], (last, history)]
+
+    @invariant()
+    def no_request_was_invalid(self) -> None:
+        for request in self.server.model.requests:
+            assert check_request(body_of(request.messages)) == []
+        self.server.model.requests.clear()
+
+    def teardown(self) -> None:
+        """After all of it the session still works."""
+        self.kinds.clear()
+        self.run(self.server.executor.stop(self.session))
+        events = self.run(self.server.say(self.session, "the end"))
+        assert events[-1].finished
+        self._close()
+        self.loop.close()
+        shutil.rmtree(self.base)
+
+
+async def replayed(server: Stage, session: str, after: int) -> list[Any]:
+    """The kept blocks that a client is sent that knows all up to `after`."""
+    batches = server.executor.follow({session: after})
+    frames: list[Any] = []
+    async for batch in batches:
+        frames += [item for item in batch if item.seq is not None]
+        if any(item.type == "session" for item in batch):
+            break
+    await batches.aclose()
+    return frames
+
+
+TestAnyOrder = AnyOrder.TestCase
+TestAnyOrder.settings = settings(
+    max_examples=4,
+    stateful_step_count=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)

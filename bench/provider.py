@@ -168,7 +168,8 @@ class Connection(asyncio.Protocol):
         if done >= steps:
             self.end(event({"content": " ".join(map(str, self.gaps))}) + STOP, 1)
             return
-        function = {"name": "read_file", "arguments": '{"path":"a.txt"}'}
+        arguments = f'{{"path":"a.txt","endLine":{20 + done}}}'  # never the same call twice
+        function = {"name": "read_file", "arguments": arguments}
         call = {"index": 0, "id": f"call_{done}", "type": "function", "function": function}
         self.end(event({"tool_calls": [call]}) + event({}, "tool_calls"), 1)
         self.ended_at = now()

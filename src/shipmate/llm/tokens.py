@@ -43,6 +43,12 @@ class Meter:
 
     def __init__(self) -> None:
         self._ratio = 1.0
+        self._cuts = False
+        """This server was found to cut."""
+        self._looked_at = 0
+        """The estimate at which that was looked at last."""
+        self._last: tuple[list[ChatMessage], int] = ([], 0)
+        """The messages that were measured last, without the final one, and their tokens."""
         self._tools: tuple[Sequence[ToolSpec], int] = ((), 0)
 
     def measure(self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec] = ()) -> int:
@@ -55,8 +61,9 @@ class Meter:
         """Take in what a provider counted for a prompt; false when that cannot be all of it."""
         estimate = self._estimate(messages, tools)
         if counted < CUT * estimate > CUT * ENOUGH:
-            squeezed = sum(estimate_tokens(_RUN.sub(r"\1", m.text)) for m in messages)
-            if counted < CUT * squeezed > CUT * ENOUGH:
+            if not self._cuts and estimate > 1.5 * self._looked_at:
+                self._cuts, self._looked_at = _dense(messages, counted), estimate
+            if self._cuts:
                 return False
         if counted and estimate:
             self._ratio = min(4.0, max(0.25, counted / estimate))
@@ -65,7 +72,19 @@ class Meter:
     def _estimate(self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> int:
         if tools is not self._tools[0]:
             self._tools = tools, sum(_tool_tokens(spec) for spec in tools)
-        return self._tools[1] + sum(m.size or _sized(m) for m in messages)
+        known, size = self._last
+        if not known or list(messages[: len(known)]) != known:
+            known, size = [], 0
+        size += sum(m.size or _sized(m) for m in messages[len(known) :])
+        if messages:
+            self._last = list(messages[:-1]), size - (messages[-1].size or _sized(messages[-1]))
+        return self._tools[1] + size
+
+
+def _dense(messages: Sequence[ChatMessage], counted: int) -> bool:
+    """Runs of one character do not explain that so little was counted."""
+    squeezed = sum(estimate_tokens(_RUN.sub(r"\1", m.text)) for m in messages)
+    return counted < CUT * squeezed > CUT * ENOUGH
 
 
 def _sized(message: ChatMessage) -> int:

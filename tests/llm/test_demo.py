@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from shipmate.agent import compaction
 from shipmate.llm.demo import DEMO_FILE, DemoModel, Seen, next_step, proposed, readable
 from shipmate.llm.demo_words import ENGLISH
 from shipmate.llm.model import CallPart, ChatMessage, Part, Reply, ToolSpec
@@ -95,3 +96,8 @@ async def test_it_streams_what_it_says() -> None:
     assert isinstance(reply, Reply)
     assert "".join(i.text for i in items if isinstance(i, Part)) == reply.text
     assert len(items) > 5
+
+
+def test_the_demo_sums_up_when_it_is_asked_to() -> None:
+    asked = ChatMessage("user", f"{compaction.ASK}user: tour")
+    assert "wrote one" in next_step([asked], set()).text

@@ -60,11 +60,16 @@ class DemoModel:
                 yield item
 
 
+SUMMED = "earlier part of a conversation"
+"""Stands in a request for a summary, which offers no tools (`agent.compaction`)."""
+SUMMARY = "The scripted demo looked around in the project, read a file and wrote one of its own."
+
+
 def next_step(messages: Sequence[ChatMessage], tools: set[str]) -> Reply:
     """The next step of the tour: the first that was not made yet and whose tool is offered."""
     seen = look(messages)
     if not tools:
-        return Reply(DEMO_TITLE)
+        return Reply(SUMMARY if len(messages) == 1 and SUMMED in seen.task else DEMO_TITLE)
     for tool, times, make in STEPS:
         if tool in tools and seen.count(tool) < times:
             made = make(seen)

@@ -11,6 +11,7 @@ from shipmate.agent.transcript import Transcript
 from shipmate.errors import ShipmateError
 from shipmate.faults import point
 from shipmate.llm.model import ChatMessage, ModelError, Reply
+from shipmate.llm.prices import Spent, spent
 from shipmate.protocol import SessionRow
 from shipmate.session.background import Background
 from shipmate.session.door import Door
@@ -39,8 +40,8 @@ def _cut(line: str, end: int) -> str:
     return line[:end].rstrip()
 
 
-async def ask_title(agent: Agent, task: str, answer: str) -> tuple[str, int]:
-    """The model's title and the tokens it took; empty where it gave none."""
+async def ask_title(agent: Agent, task: str, answer: str) -> tuple[str, Spent | None]:
+    """The model's title and what it took; empty where it gave none."""
     text = f"{_ASK}User: {task[:2000]}\n\nAssistant: {answer[:1000]}"
     reply = Reply()
     try:
@@ -49,9 +50,9 @@ async def ask_title(agent: Agent, task: str, answer: str) -> tuple[str, int]:
                 if isinstance(item, Reply):
                     reply = item
     except ModelError:  # a title is a courtesy: the first line of the task stays
-        return "", 0
+        return "", None
     point("title.asked")
-    used = reply.usage.prompt + reply.usage.completion if reply.usage else 0
+    used = spent(agent.model.info, reply.usage)
     return provisional(re.sub(r"[\"“”«»#*`]+", "", reply.text)), used
 
 
@@ -76,6 +77,8 @@ class Titles:
         title, used = await ask_title(agent, task, answer)
         try:
             if title and (await self.door.store.session(row.id)).title == row.title:
-                await self.door.record(row.id, row={"title": title, "add_tokens": used})
+                tokens = used.tokens if used else 0
+                fields = {"title": title, "add_tokens": tokens, "usage": used}
+                await self.door.record(row.id, row=fields)
         except ShipmateError as error:  # deleted, or nothing can be kept: the title stays
             log.info("the title of session %s was not kept: %s", row.id, error)

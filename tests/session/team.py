@@ -1,6 +1,7 @@
 """A server with several agents, each with a scripted model of its own."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from shipmate.agent.profile import Profile
 from shipmate.llm.invariants import check_request
 from shipmate.llm.model import ChatMessage, Reply
 from shipmate.llm.scripted import DEMO, ScriptedModel, Step, call
+from shipmate.protocol import ToolCall, ToolResult
 from shipmate.session.assembly import Assembly
 from shipmate.session.projects import ProjectSettings
 from shipmate.tools import agents
@@ -100,3 +102,20 @@ def wire(sent: tuple[ChatMessage, ...]) -> list[dict[str, object]]:
             one["tool_call_id"] = message.call
         made.append(one)
     return made
+
+
+async def result_of(play: TeamStage, session: str, tool: str = "call_agent") -> list[ToolResult]:
+    """The results of the calls of a tool in the main thread, in the order of the calls."""
+    calls = [c.id for c in await play.blocks(session, ToolCall) if c.name == tool and not c.parent]
+    results = {r.call: r for r in await play.blocks(session, ToolResult)}
+    return [results[one] for one in calls if one in results]
+
+
+async def waits(play: TeamStage, session: str) -> bool:
+    row = await play.row(session)
+    return row.status == "running" and row.pending_approval != ""
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    while not await holds():
+        await asyncio.sleep(0.005)

@@ -173,6 +173,7 @@ class Server(uvicorn.Server):
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=LAST_ANSWERS_S,
         )
         super().__init__(config)

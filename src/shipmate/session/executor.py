@@ -257,7 +257,8 @@ class Executor:
         """Change the row: title, archived, bypass_approval, provider, agent."""
         if unknown := set(fields) - CHANGEABLE:
             raise ShipmateError(f"These fields cannot be changed: {', '.join(sorted(unknown))}.")
-        return (await self.door.record(session, row=fields)).row
+        async with self.door.turn(session):
+            return (await self.door.record(session, row=fields)).row
 
     async def clear_todo(self, session: str) -> None:
         await self.door.record(session, Todo(id="todo"))

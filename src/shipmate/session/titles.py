@@ -76,9 +76,10 @@ class Titles:
     async def _title(self, row: SessionRow, agent: Agent, task: str, answer: str) -> None:
         title, used = await ask_title(agent, task, answer)
         try:
-            if title and (await self.door.store.session(row.id)).title == row.title:
-                tokens = used.tokens if used else 0
-                fields = {"title": title, "add_tokens": tokens, "usage": used}
-                await self.door.record(row.id, row=fields)
+            async with self.door.turn(row.id):
+                if title and (await self.door.store.session(row.id)).title == row.title:
+                    tokens = used.tokens if used else 0
+                    fields = {"title": title, "add_tokens": tokens, "usage": used}
+                    await self.door.record(row.id, row=fields)
         except ShipmateError as error:  # deleted, or nothing can be kept: the title stays
             log.info("the title of session %s was not kept: %s", row.id, error)

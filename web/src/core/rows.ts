@@ -20,6 +20,13 @@ export interface Called {
   call: ToolCall;
   result: ToolResult | undefined;
 }
+/** What a round used, and said. */
+interface Used {
+  tokens: number;
+  estimate: boolean;
+  seconds: number;
+  text: string;
+}
 export type Row =
   | { key: string; kind: "user"; user: User | undefined; attachments: Attachment[] }
   | { key: string; kind: "head"; agent: string; model: string; at: number }
@@ -32,7 +39,7 @@ export type Row =
   | { key: string; kind: "system"; block: System }
   | { key: string; kind: "summary"; block: Summary }
   | { key: string; kind: "unknown"; block: UnknownBlock }
-  | { key: string; kind: "foot"; tokens: number; estimate: boolean; seconds: number; text: string }
+  | ({ key: string; kind: "foot"; block: string } & Used)
   | { key: string; kind: "thinking"; since: number }
   | { key: string; kind: "todo"; block: Todo }
   | { key: string; kind: "end"; row: SessionRow };
@@ -237,6 +244,7 @@ class Rows {
     this.out.push({
       key: `foot:${last.id}`,
       kind: "foot",
+      block: last.id,
       tokens: this.round.reduce((sum, m) => sum + m.tokens, 0),
       estimate: this.round.some((m) => m.tokens_source === "estimate"),
       seconds: this.began && this.ended > this.began ? (this.ended - this.began) / 1000 : 0,

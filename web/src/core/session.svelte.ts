@@ -3,7 +3,7 @@ import { ApiError } from "./api";
 import { snapshot, stop } from "./commands";
 import { Folds } from "./folds.svelte";
 import type { Link } from "./line";
-import type { Event } from "./protocol";
+import type { Event, User } from "./protocol";
 import { toRows, type Row } from "./rows";
 import { sessions } from "./sessions.svelte";
 import type { Frame } from "./sse";
@@ -25,6 +25,8 @@ export class OpenSession {
   /** Rises when rows may differ; `pulse` rises when only streamed text grew. */
   structure = $state(0);
   pulse = $state(0);
+  /** The message of the user that is written anew, to be said in a branch. */
+  editing = $state.raw<User | null>(null);
   stopping = $state(false);
   loadingOlder = $state(false);
   /** Rows were just added above: the list keeps its place from the end. */

@@ -1,0 +1,15 @@
+/** The entries of a session's menu that save it as a file. */
+import { download, FORMATS } from "../core/copies";
+import { t } from "../core/i18n.svelte";
+import type { Action } from "./Menu.svelte";
+
+/** `onerror` is told what went wrong; empty: a new try. */
+export const exportActions = (id: string, onerror: (why: string) => void): Action[] =>
+  FORMATS.map((format) => ({
+    icon: "save",
+    label: t(`shell.export.${format}`),
+    run: () => {
+      onerror("");
+      download(id, format).catch((failure: unknown) => onerror((failure as Error).message));
+    },
+  }));

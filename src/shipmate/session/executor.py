@@ -36,11 +36,7 @@ from shipmate.session.engine import Engine
 from shipmate.session.hub import Frame, Hub
 from shipmate.session.queue import Queue
 from shipmate.session.recovery import RESUMED, recover, to_resume
-from shipmate.session.rounds import (
-    STOP,
-    Assemble,
-    Rounds,
-)
+from shipmate.session.rounds import STOP, Assemble, Rounds
 from shipmate.session.titles import Titles, provisional
 from shipmate.tools.tool import SHUTDOWN
 
@@ -267,7 +263,10 @@ class Executor:
         """Stop it if it runs, then remove all of it."""
         async with self.door.turn(session):
             await self._engine.stop(session, STOP)
-            await self._discard(session, await self.store.delete_session(session))
+            point("delete.begun")
+            files = await self.store.delete_session(session)
+            point("delete.rows_gone")
+            await self._discard(session, files)
             self.door.forget(session)
             self.door.tell(SessionDeleted(session=session))
 

@@ -182,7 +182,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def what_is_kept_is_valid(self) -> None:
-        history: list[AnyBlock] = self.run(self.server.store.history(self.session))
+        history, waiting = self.run(self._kept_and_queued())
         places = [block.pos for block in history]
         assert places == sorted(set(places))
         calls = {block.id: block for block in history if isinstance(block, ToolCall)}
@@ -192,10 +192,17 @@ class AnyOrder(RuleBasedStateMachine):
         asked = [block for block in history if isinstance(block, ApprovalRequest | AskUser)]
         assert {block.call for block in asked} <= set(calls)
         names = Counter(block.client_id for block in history if isinstance(block, User))
-        waiting = {
-            item.client_id for item in self.run(self.server.executor.queue.items(self.session))
-        }
         assert all(names[name] + (name in waiting) == 1 for name in self.sent)
+
+    async def _kept_and_queued(self) -> tuple[list[AnyBlock], set[str]]:
+        """Both of one moment: read again where the queue moved on in between."""
+        store = self.server.store
+        queued = await store.queue(self.session)
+        while True:
+            history = await store.history(self.session)
+            before, queued = queued, await store.queue(self.session)
+            if before == queued:
+                return history, {item.client_id for item in queued}
 
     @invariant()
     def no_command_runs_twice(self) -> None:

@@ -44,6 +44,16 @@ describe("the transcript of a session", () => {
     expect(t.seq).toBe(6);
   });
 
+  test("the queue is what the last event of it says, and no block", () => {
+    const t = opened();
+    const items = [{ id: "q", text: "later" }];
+    expect(t.apply(fill({ type: "queue", session: "s", items })!)).toBe("blocks");
+    expect(t.queued).toEqual(items);
+    t.apply(fill({ type: "queue", session: "s" })!);
+    expect(t.queued).toEqual([]);
+    expect(t.blocks).toEqual([]);
+  });
+
   test("deltas are placed by offset: repeated and overlapping ones add nothing twice", () => {
     const t = opened();
     t.apply(start);

@@ -21,6 +21,7 @@ from shipmate.database.usage import UsageRow
 from shipmate.database.writer import Writer, connect, explain
 from shipmate.errors import StorageError
 from shipmate.llm.prices import Costs
+from shipmate.faults import point
 from shipmate.protocol import AnyBlock, Queued, SessionRow, decode_kept
 
 log = logging.getLogger(__name__)
@@ -85,7 +86,9 @@ class SqliteStore:
         return await self.read(lambda db: rows.list_sessions(db, wanted))
 
     async def delete_session(self, session: str) -> set[str]:
+        point("delete.begun")
         files = await self._writer.run(lambda db: rows.delete_session(db, session))
+        point("delete.rows_gone")
         return await self.read(lambda db: rows.unused(db, files)) if files else files
 
     async def write(

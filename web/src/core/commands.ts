@@ -74,3 +74,13 @@ export async function snapshot(id: string, before = 0): Promise<Snapshot> {
   const session = raw.session as Snapshot["session"];
   return { ...raw, session, blocks: filled(raw.blocks), pending: filled(raw.pending) };
 }
+
+/** Queues a message, said after the final answer of the round that runs. */
+export const enqueue = (session: string, text: string, attachments: Given[], client_id: string) =>
+  got(api.POST("/api/queue", { body: { session, text, attachments, client_id } }));
+export const editQueued = (session: string, id: string, text: string) =>
+  got(api.PATCH("/api/queue", { body: { session, id, text } }));
+export const dropQueued = (session: string, id: string) =>
+  got(api.DELETE("/api/queue", { params: { query: { session, id } } }));
+export const sendQueued = (session: string, id: string) =>
+  got(api.POST("/api/queue/send", { body: { session, id } }));

@@ -53,6 +53,8 @@ export type StreamStart = Wire["StreamStart"];
 export type Delta = Wire["Delta"];
 export type Retry = Wire["Retry"];
 export type Done = Wire["Done"];
+/** A message that waits for the final answer. */
+export type Queued = Wire["Queued"];
 /** What is not kept: pieces of a stream and facts about the session. */
 export type Transient =
   | StreamStart
@@ -61,6 +63,7 @@ export type Transient =
   | Retry
   | (Omit<Wire["SessionChanged"], "row"> & { row: SessionRow })
   | Wire["SessionDeleted"]
+  | Wire["QueueChanged"]
   | Done
   | Wire["KeepAlive"];
 export type Event = AnyBlock | Transient;
@@ -103,6 +106,7 @@ const TRANSIENT = new Set([
   "retry",
   "session",
   "session_deleted",
+  "queue",
   "done",
   "keep_alive",
 ]);

@@ -52,6 +52,8 @@ export class OpenSession {
   });
 
   readonly row = $derived.by(() => (void this.structure, this.transcript.row));
+  /** What waits to be said, the next first. */
+  readonly queued = $derived.by(() => (void this.structure, this.transcript.queued));
   readonly more = $derived.by(() => (void this.structure, this.transcript.more));
 
   /** Reads a snapshot. What the stream brings meanwhile waits, and is applied on top of it. */

@@ -5,6 +5,7 @@ import {
   type AnyBlock,
   type Delta,
   type Done,
+  type Queued,
   type Event,
   type Retry,
   type SessionRow,
@@ -48,6 +49,7 @@ export class Transcript {
   lives = new Map<string, Live>();
   row: SessionRow | null = null;
   done: Done | null = null;
+  queued: readonly Queued[] = [];
   epoch = "";
   seq = 0;
   more = false;
@@ -140,6 +142,9 @@ export class Transcript {
       case "session":
         if ((this.row?.updated_at ?? 0) > event.row.updated_at) return "same";
         this.row = event.row;
+        return "blocks";
+      case "queue":
+        this.queued = event.items ?? [];
         return "blocks";
       case "session_deleted":
         return "deleted";

@@ -20,8 +20,8 @@ from shipmate.database.store import Kept, LiveText, SessionFilter, Written
 from shipmate.database.usage import UsageRow
 from shipmate.database.writer import Writer, connect, explain
 from shipmate.errors import StorageError
-from shipmate.llm.prices import Costs
 from shipmate.faults import point
+from shipmate.llm.prices import Costs
 from shipmate.protocol import AnyBlock, Queued, SessionRow, decode_kept
 
 log = logging.getLogger(__name__)

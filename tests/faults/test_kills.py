@@ -34,7 +34,7 @@ READY = 2.0
 def trial(folder: Path, kill: str | float) -> Trial:
     """The story in which that point is passed."""
     name = str(kill).split(":")[0]
-    before: list[str | float] = ["stream.flushed"] if name.startswith("recover.") else []
+    before: list[str | float] = ["stream.before_flush:2"] if name.startswith("recover.") else []
     return Trial(
         folder,
         [*before, kill],

@@ -27,7 +27,7 @@ class Director(Provider):
         made = sum(1 for message in body["messages"] if message.get("tool_calls"))
         if made < len(STEPS):
             return Answer(call_reply(*STEPS[made], text="I look at it. " * 5))
-        return Answer(text_reply(*final(body["messages"])), split=180, delay=0.004)
+        return Answer(text_reply(*final(body["messages"])), split=180, delay=0.01)
 
 
 def final(messages: list[dict[str, Any]]) -> list[str]:

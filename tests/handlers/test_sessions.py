@@ -156,7 +156,7 @@ async def test_a_place_that_cannot_be_is_refused(house: Whole, before: str) -> N
 
 NASTY = st.text(
     alphabet=st.sampled_from("'\";-%_*?#&=\\\0\n\r \u202e\ufeff\u00e9\U0001f642abc./")
-    | st.characters(),
+    | st.characters(codec="utf-8"),
     min_size=1,
     max_size=40,
 )

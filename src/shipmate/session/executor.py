@@ -263,10 +263,7 @@ class Executor:
         """Stop it if it runs, then remove all of it."""
         async with self.door.turn(session):
             await self._engine.stop(session, STOP)
-            point("delete.begun")
-            files = await self.store.delete_session(session)
-            point("delete.rows_gone")
-            await self._discard(session, files)
+            await self._discard(session, await self.store.delete_session(session))
             self.door.forget(session)
             self.door.tell(SessionDeleted(session=session))
 

@@ -67,11 +67,14 @@ def test_the_first_program_carries_the_demo_past_its_approval(someone: Reader) -
 
 def test_check_answers_with_the_fields_that_are_named(someone: Reader) -> None:
     [example] = [e for e in of("sh") if "check request" in e.text]
-    shell, path, request, config = map(json.loads, someone.run(example).stdout.strip().split("\n"))
+    said = someone.run(example).stdout.strip().split("\n")
+    shell, path, url, request, config = map(json.loads, said)
     assert shell["verdict"] == "dangerous"
     assert {"verdict", "rule", "reason"} <= set(shell)
     assert path["verdict"] == "ask_danger"
     assert {"verdict", "reason", "relative"} <= set(path)
+    assert url["verdict"] == "refuse"
+    assert {"verdict", "reason", "rule", "requested"} <= set(url)
     assert request == {"ok": True, "broken": []}
     assert (config["ok"], config["problems"]) == (True, [])
 

@@ -16,6 +16,7 @@ from shipmate.config.settings import Settings
 from shipmate.errors import ConfigError
 from shipmate.llm.invariants import check_request as broken_rules
 from shipmate.safety.paths import Op, decide_path
+from shipmate.safety.urls import check_url as judge_url
 
 
 class ShellLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -27,6 +28,14 @@ class PathLine(msgspec.Struct, forbid_unknown_fields=True):
     path: str
     op: Op = "read"
     root: str = ""
+
+
+class UrlLine(msgspec.Struct):
+    url: str
+    resolver: list[str] | None = None
+    """Addresses that its name is taken to stand for; no name is looked up here."""
+    redirect_to: str | None = None
+    """Where its server is taken to point to."""
 
 
 def check_config(file: str, data: Path | None) -> int:
@@ -71,6 +80,21 @@ def check_path(root: Path) -> int:
             "verdict": decision.verdict,
             "reason": decision.reason,
             "relative": decision.relative,
+        }
+
+    return _each(judged)
+
+
+def check_url() -> int:
+    def judged(line: str) -> dict[str, Any]:
+        asked = _line(line, UrlLine, "url")
+        found = judge_url(asked.url, asked.resolver or (), asked.redirect_to or "")
+        return {
+            "url": asked.url,
+            "verdict": found.verdict,
+            "reason": found.reason,
+            "rule": found.rule,
+            "requested": found.url,
         }
 
     return _each(judged)

@@ -208,6 +208,14 @@ def check_path(
     return check_path(root)
 
 
+@check.command("url")
+def check_url() -> int:
+    """Judge URLs: plain lines, or {"url", "resolver", "redirect_to"}. Nothing is requested."""
+    from shipmate.cli.check import check_url
+
+    return check_url()
+
+
 @check.command("request")
 def check_request() -> int:
     """Read Chat Completions request bodies and say which rules they break."""

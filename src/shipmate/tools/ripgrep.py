@@ -7,6 +7,7 @@ when enough was found.
 import asyncio
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -166,9 +167,14 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
+    """By its number: `Process.kill` asks first whether it has ended, which takes the exit status
+    away from the thread that waits for it, and asyncio then makes up 255 (CPython 87744)."""
     if process.returncode is None:
         with suppress(ProcessLookupError):  # it ended this very moment
-            process.kill()
+            if os.name == "nt":
+                process.kill()
+            else:
+                os.kill(process.pid, signal.SIGKILL)
 
 
 def _stream(stream: asyncio.StreamReader | None) -> asyncio.StreamReader:

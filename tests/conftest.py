@@ -12,6 +12,7 @@ from tests.provider import Provider
 
 # How long one example takes says nothing of the code where other tests run beside it.
 settings.register_profile("shipmate", deadline=None)
+settings.register_profile("faults", deadline=None)
 settings.load_profile("shipmate")
 
 
@@ -52,6 +53,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="kill, cut and stop as often as is claimed, and print what came of it (minutes)",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before the tests are read: how often it is tried is part of them."""
+    if config.getoption("--faults"):
+        settings.load_profile("faults")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,9 +21,11 @@ POINTS = frozenset(
     result.before_record result.recorded
     command.running
     write.before_rename write.renamed
-    stop.cut
-    queue.changed queue.said
-    title.asked
+    stop.cut resume.recorded dismiss.recorded
+    agent.begun agent.ended
+    compact.begun compact.asked compact.recorded
+    queue.changed queue.next queue.said
+    title.asked title.before_record title.recorded
     delete.begun delete.rows_gone
     migration.begun migration.done
     recover.begun recover.text_kept recover.row_kept

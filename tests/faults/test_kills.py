@@ -1,7 +1,8 @@
 """A server is killed at every named point, and at any time, while a whole story is played.
 
-The story: a message, two reads, a file, a command, a question, the answers, a queued message. A
-client follows all the time; after each kill the next server is started and the story led on.
+The story: a message, two reads, a file, a command, a sub-agent with a command of its own, a
+question, the answers, a queued message. A client follows all the time; after each kill the next
+server is started and the story led on.
 """
 
 import random
@@ -18,7 +19,8 @@ from tests.faults.trial import Trial
 
 SAMPLE = (
     *("send.recorded", "record.before_commit:4", "stream.flushed", "call.started:2"),
-    *("call.acted:4", "write.before_rename", "decide.recorded", "queue.said"),
+    *("call.acted:4", "write.before_rename", "decide.recorded", "queue.next", "queue.said"),
+    *("agent.begun:2", "agent.ended", "compact.asked", "dismiss.recorded"),
 )
 """What is tried with every change."""
 TIMES = 3
@@ -34,12 +36,18 @@ READY = 2.0
 def trial(folder: Path, kill: str | float) -> Trial:
     """The story in which that point is passed."""
     name = str(kill).split(":")[0]
-    before: list[str | float] = ["stream.before_flush:2"] if name.startswith("recover.") else []
+    before: list[str | float] = []
+    if name.startswith(("recover.", "resume.")):
+        before = ["stream.before_flush:2"]
+    elif name.startswith("dismiss."):
+        before = [""]
     return Trial(
         folder,
         [*before, kill],
         stops=name in ("stop.cut", "round.cut") or name.startswith("partial."),
         deletes=name.startswith("delete."),
+        dismisses=name.startswith("dismiss."),
+        compacts=name.startswith("compact."),
         terminates=name.startswith("shutdown."),
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 from shipmate.cli.server_file import read
 from shipmate.faults import KILL_AT
 from tests.cli.server import Served, command, environment
-from tests.faults.director import CONTENT, STEPS, Director
+from tests.faults.director import CALLS, CONTENT, Director
 from tests.faults.reader import BROKEN, Reader
 
 CHAT = "/api/agent/chat/stream"
@@ -30,6 +30,9 @@ class Trial:
     kills: list[str | float]
     stops: bool = False
     deletes: bool = False
+    dismisses: bool = False
+    """The first server is killed while it answers; what it left is dismissed."""
+    compacts: bool = False
     terminates: bool = False
     killed: int = 0
     ready: list[float] = field(default_factory=list[float])
@@ -174,14 +177,17 @@ class Trial:
             case "waiting_answer":
                 self.api("POST", "/api/agent/answer", {"session": session, "answer": "Blue."})
             case _:
-                self.api("POST", "/api/agent/resume", {"session": session})
+                word = "dismiss" if self.dismisses and self.stopped else "resume"
+                self.api("POST", f"/api/agent/{word}", {"session": session})
 
     def _meddle(self, view: dict[str, Any]) -> None:
         """What some stories do while the first answer is being said."""
         speaks = any(live["text"].startswith("Answer") for live in view["live"])
-        if speaks and not self.stopped and (self.stops or self.terminates):
+        if speaks and not self.stopped and (self.stops or self.terminates or self.dismisses):
             self.stopped = True
-            if self.terminates:
+            if self.dismisses:
+                self.server().process.kill()
+            elif self.terminates:
                 self.server().process.send_signal(signal.SIGTERM)
                 self.server().process.send_signal(signal.SIGTERM)
             else:
@@ -192,24 +198,38 @@ class Trial:
         if not queue["items"]:
             said = [b for b in view["blocks"] if b["type"] in ("user", "message")]
             return len([b for b in said if b["type"] == "user"]) >= 2
-        if self._held(view):
+        if self.stopped:  # else what is queued is said by itself, whoever died meanwhile
             first = {"session": self.reader.session, "id": queue["items"][0]["id"]}
             self.api("POST", "/api/queue/send", first)
         return False
 
-    def _held(self, view: dict[str, Any]) -> bool:
-        """The queue stands still: it was stopped, or a server died before the next message."""
-        return self.stopped or self.killed > 0 or not view
-
     def _finish(self) -> None:
         """What comes after the last answer: a title, a deletion, a kill that is still due."""
         session = self.reader.session
+        if self.compacts:
+            self._compact()
         if self.deletes:
             assert self.api("DELETE", f"/api/agent/sessions/{session}")[0] in (204, 404)
         due = time.monotonic() + (0.5 if self.kills or not self.killed else 0)
         while time.monotonic() < due and self.server().process.poll() is None:
             time.sleep(0.02)
         self.server()
+
+    def _compact(self) -> None:
+        """Sum up, however often the server dies of it, and say one thing more."""
+        session = self.reader.session
+        status, _ = self.api("POST", "/api/agent/compact", {"session": session})
+        assert status in (200, 409), status
+        more = {"session": session, "text": "And after all?", "client_id": "after"}
+        assert self.api("POST", "/api/queue", more)[0] == 200
+        while True:
+            assert time.monotonic() < self.deadline, f"the story of {self.kills} came to no end"
+            _, view = self.api("GET", f"/api/agent/sessions/{session}")
+            last = view["blocks"][-1]
+            if view["session"]["status"] == "idle" and last["type"] == "message":
+                break
+            if view["session"]["status"] == "interrupted":
+                self._go_on(view["session"])
 
     # --- what must hold -------------------------------------------------------------------
 
@@ -232,9 +252,11 @@ class Trial:
         _, view = self.api("GET", f"/api/agent/sessions/{self.reader.session}?limit=1000")
         blocks: list[dict[str, Any]] = view["blocks"]
         said = Counter(b.get("client_id") for b in blocks if b["type"] == "user")
-        for client in ("first", "later"):
+        for client in ("first", "later", *(["after"] if self.compacts else [])):
             self.faults["messages lost"] += said[client] == 0
             self.faults["messages doubled"] += said[client] > 1
+        made = sum(b["type"] == "summary" for b in blocks)
+        self.faults["summaries lost"] += self.compacts and made == 0
         self._check_tools(blocks)
         self._check_reader(view)
 
@@ -242,12 +264,13 @@ class Trial:
         calls = [b for b in blocks if b["type"] == "tool"]
         results = Counter(b["call"] for b in blocks if b["type"] == "tool_result")
         self.faults["calls without one result"] += sum(results[call["id"]] != 1 for call in calls)
-        self.faults["calls lost"] += len(calls) != sum(len(step) for step in STEPS)
-        log = self.project / "log.txt"
-        runs = log.read_text().count("ran") if log.exists() else 0
-        self.faults["tools run twice"] += runs > 1
+        self.faults["calls lost"] += len(calls) != CALLS
         unknown = any("unknown" in b["text"] for b in blocks if b["type"] == "tool_result")
-        self.faults["tools not run"] += runs == 0 and not unknown
+        for name, whose in (("log.txt", "tools"), ("below.txt", "tools of sub-agents")):
+            log = self.project / name
+            runs = log.read_text().count("ran") if log.exists() else 0
+            self.faults[f"{whose} run twice"] += runs > 1
+            self.faults[f"{whose} not run"] += runs == 0 and not unknown
         out = self.project / "out.txt"
         self.faults["files in halves"] += out.exists() and out.read_text() != CONTENT
         self.faults["files not written"] += not out.exists() and not unknown

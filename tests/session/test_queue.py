@@ -7,7 +7,7 @@ import pytest
 
 from shipmate.errors import ConflictError, NotFoundError, ShipmateError
 from shipmate.llm.scripted import call, say
-from shipmate.protocol import Attachment, Message, QueueChanged, User
+from shipmate.protocol import Attachment, Message, QueueChanged, Queued, System, User
 from shipmate.session import queue
 from tests.play import Stage, decode_event, stage
 from tests.session.trade import TOOLS, log_of
@@ -83,6 +83,32 @@ async def test_a_stop_just_after_the_final_answer_holds_the_queue_too(tmp_path: 
         await asyncio.sleep(0.05)  # time in which it would have begun
         assert await texts(server, session) == ["later"]
         assert (await server.row(session)).status == "idle"
+    async with stage(tmp_path, [say("Two."), say("Three.")], tools=TOOLS) as server:
+        await asyncio.sleep(0.05)  # time in which the next server would have said it
+        assert await texts(server, session) == ["later"]
+        [told] = await server.blocks(session, System)
+        assert told.code == "held"
+        await server.executor.send(session, "go on")
+        await settled(server, session, 3)
+        assert await said(server, session) == ["first", "go on", "later"]
+
+
+async def test_what_a_dead_server_had_not_said_after_a_final_answer_the_next_one_says(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, [say("One."), call("act", command="go")], tools=TOOLS) as server:
+        answered, waits = await server.create(), await server.create()
+        await server.say(answered, "first")
+        await server.say(waits, "first")
+        for session in (answered, waits):  # as it is left by a kill between the two
+            left = Queued(text="later")
+            await server.store.change_queue(session, lambda _, left=left: [left])
+    async with stage(tmp_path, [say("Two.")], tools=TOOLS) as server:
+        await settled(server, answered, 2)
+        assert await said(server, answered) == ["first", "later"]
+        assert await said(server, waits) == ["first"], "somebody has to decide first"
+    async with stage(tmp_path, [], tools=TOOLS) as server:
+        assert await said(server, answered) == ["first", "later"], "once"
 
 
 async def test_where_nothing_runs_it_is_said_at_once(tmp_path: Path) -> None:
@@ -103,6 +129,18 @@ async def test_the_same_message_is_queued_and_said_once(tmp_path: Path) -> None:
         await server.executor.decide(session, True)
         await settled(server, session, 2)
         assert (await add(session, "later", client_id="c")).id == twice[0].id
+        assert await said(server, session) == ["first", "later"]
+
+
+async def test_what_is_queued_and_then_sent_is_said_once(tmp_path: Path) -> None:
+    script = [call("act", command="go"), say("One."), say("Two.")]
+    async with stage(tmp_path, script, tools=TOOLS) as server:
+        session = await waiting(server)
+        item = await server.executor.queue.add(session, "later", client_id="c")
+        user = await server.executor.send(session, "later", client_id="c")
+        await settled(server, session, 2)
+        assert user.id == item.id
+        assert await texts(server, session) == []
         assert await said(server, session) == ["first", "later"]
 
 

@@ -15,6 +15,7 @@ from shipmate.agent.facts import facts
 from shipmate.agent.profile import Agent
 from shipmate.agent.summaries import SUMMARY
 from shipmate.agent.units import Part
+from shipmate.faults import point
 from shipmate.llm.model import ChatMessage, Model, ModelError, Reply
 from shipmate.llm.prices import Spent, spent
 from shipmate.llm.tokens import estimate_tokens
@@ -128,7 +129,9 @@ class Compaction:
         if cut is None:
             return None
         before = self.tokens()
+        point("compact.begun")
         text, used = await self._text(cut)
+        point("compact.asked")
         made = Summary(
             text=text,
             facts=facts(self.context.blocks, cut.replaces),
@@ -141,6 +144,7 @@ class Compaction:
         if poor(made) and last and poor(max(last, key=lambda b: b.pos)):
             notes.append(System(text=POOR_TWICE, level="warning", code="compaction"))
         await self.record(made, *notes, row=self._row(made, used))
+        point("compact.recorded")
         self.agent.work.guard.reads.clear()
         return made
 

@@ -14,6 +14,7 @@ from shipmate.agent.transcript import Transcript
 from shipmate.agent.upkeep import Ledger
 from shipmate.agent.voice import Voice
 from shipmate.errors import ShipmateError, did_you_mean
+from shipmate.faults import point
 from shipmate.llm.model import ModelError
 from shipmate.protocol import AgentDetail, Done, Pending, ToolCall
 from shipmate.tools.tool import Spawn, ToolError, ToolOutput
@@ -140,9 +141,12 @@ class Crew:
             agent = await team.join(name, call.id, tools)
             try:
                 round_ = self.round(agent, self.transcript.thread(call.id), caller.depth + 1)
-                return await round_.run()
+                point("agent.begun")
+                done = await round_.run()
             except ModelError as error:
                 return Done(finished=False, reason="error", error=f"Its model failed: {error}")
+            point("agent.ended")
+            return done
 
     async def _wait(self, caller: Caller, call: ToolCall) -> None:
         """Return when something was decided that the thread waits for. Raise `ThreadWaits` as

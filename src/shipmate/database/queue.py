@@ -19,6 +19,15 @@ def read_queue(db: sqlite3.Connection, session: str) -> list[Queued]:
     return [_decode(body) for (body,) in db.execute(query, (session,))]
 
 
+def read_waiting(db: sqlite3.Connection) -> list[str]:
+    """Idle sessions in which something waits."""
+    query = (
+        "SELECT id FROM sessions WHERE status = 'idle' AND id IN (SELECT session FROM queue) "
+        "ORDER BY updated_at"
+    )
+    return [session for (session,) in db.execute(query)]
+
+
 def revise_queue(db: sqlite3.Connection, session: str, revise: Revise) -> list[Queued]:
     """Write the session's queue anew, as `revise` makes it; what it raises undoes all."""
     rows.read_session(db, session)

@@ -15,7 +15,7 @@ from shipmate.database import rows, usage
 from shipmate.database.backups import back_up, how_to_mend
 from shipmate.database.integrity import DamagedError, check_quickly
 from shipmate.database.migrations import is_older, migrate
-from shipmate.database.queue import Revise, read_queue, revise_queue
+from shipmate.database.queue import Revise, read_queue, read_waiting, revise_queue
 from shipmate.database.store import Kept, LiveText, SessionFilter, Written
 from shipmate.database.usage import UsageRow
 from shipmate.database.writer import Writer, connect, explain
@@ -136,6 +136,9 @@ class SqliteStore:
 
     async def queue(self, session: str) -> list[Queued]:
         return await self.read(lambda db: read_queue(db, session))
+
+    async def waiting_queues(self) -> list[str]:
+        return await self.read(read_waiting)
 
     async def change_queue(self, session: str, revise: Revise) -> list[Queued]:
         return await self._writer.run(lambda db: revise_queue(db, session, revise))

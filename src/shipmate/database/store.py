@@ -122,6 +122,10 @@ class Store(Protocol):
         kept."""
         ...
 
+    async def waiting_queues(self) -> list[str]:
+        """Idle sessions in whose queue something waits, the longest idle first."""
+        ...
+
     async def change_queue(
         self, session: str, revise: Callable[[Sequence[Queued]], Sequence[Queued]]
     ) -> list[Queued]:

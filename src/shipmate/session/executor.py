@@ -126,6 +126,8 @@ class Executor:
             transcript = await self.door.transcript(session)
             if client_id and (said := transcript.users.get(client_id)):
                 return said
+            if client_id and (said := await self.queue.say_same(session, client_id)):
+                return said
             return await self._say(session, User(text=text, client_id=client_id), attachments)
 
     async def _say(self, session: str, user: User, attachments: Sequence[Attachment]) -> User:
@@ -197,11 +199,11 @@ class Executor:
     async def stop(self, session: str) -> None:
         """End what runs and close what waits. Harmless where nothing does."""
         async with self.door.turn(session):
-            self.queue.hold(session)
-            await self._engine.stop(session, STOP)
+            ran = await self._engine.stop(session, STOP)
             transcript = await self.door.transcript(session)
             point("stop.cut")
             closed = close_open(transcript, "stop", "Not run: stopped by the user.")
+            closed += await self.queue.hold(session, transcript, ran=ran)
             if closed or self.door.row(session).status != "idle":
                 fields = {**NOTHING_WAITS, "status": "idle"}
                 stopped = Done(session=session, finished=False, reason="stopped")
@@ -237,6 +239,7 @@ class Executor:
             if row.status not in ("interrupted", "error"):
                 raise ConflictError("There is nothing to resume: the round was not cut off.")
             await self.door.record(session, row={"status": "running", "error": ""})
+            point("resume.recorded")
             self._engine.advance(session)
 
     async def dismiss(self, session: str) -> None:
@@ -248,6 +251,7 @@ class Executor:
             transcript = await self.door.transcript(session)
             closed = close_open(transcript, "moved_on", "Not run: the round was interrupted.")
             await self.door.record(session, *closed, row={**NOTHING_WAITS, "status": "idle"})
+            point("dismiss.recorded")
 
     async def update(self, session: str, **fields: Any) -> SessionRow:
         """Change the row: title, archived, bypass_approval, provider, agent."""
@@ -275,6 +279,7 @@ class Executor:
         for session in await to_resume(self.store) if resume_once else ():
             await self.door.record(session, structs.replace(RESUMED, id=new_id()))
             await self.resume(session)
+        await self.queue.take_up()
 
     async def close(self, grace: float = 0) -> None:
         """After `grace` seconds cut every round that still runs; it can be resumed. Titles that

@@ -8,13 +8,17 @@ from typing import TypeAlias
 
 from msgspec import structs
 
+from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Store
 from shipmate.errors import ConflictError, NotFoundError, ShipmateError
 from shipmate.faults import point
-from shipmate.protocol import Attachment, QueueChanged, Queued, User
+from shipmate.protocol import Attachment, QueueChanged, Queued, System, User, new_id
 from shipmate.session.door import Door
 
 MAX_QUEUED = 100
+HELD = System(
+    text="Stopped. The queued messages wait until you go on, or send one now.", code="held"
+)
 
 Say: TypeAlias = Callable[[str, User, Sequence[Attachment]], Awaitable[User]]
 """Says something in a session, in the session's turn."""
@@ -23,7 +27,9 @@ Say: TypeAlias = Callable[[str, User, Sequence[Attachment]], Awaitable[User]]
 @dataclass(slots=True)
 class Queue:
     """The queues of all sessions. A round that was stopped, cut off or failed holds its
-    session's queue until the user goes on: then the next final answer takes it up again."""
+    session's queue until the user goes on: then the next final answer takes it up again. A
+    server that dies between a final answer and the next message takes nothing away: the next
+    server says it."""
 
     door: Door
     say: Say
@@ -97,15 +103,33 @@ class Queue:
         async with self.door.turn(session):
             return await self._take(session, _named(await self.items(session), item))
 
+    async def say_same(self, session: str, client_id: str) -> User | None:
+        """In the session's turn: say the queued message that its client gave this id, as it is
+        sent again; None where none is."""
+        same = (one for one in await self._store.queue(session) if one.client_id == client_id)
+        item = next(same, None)
+        return await self._take(session, item) if item else None
+
     # --- one after the other --------------------------------------------------------------
 
     def finished(self, session: str) -> None:
         """A round came to its final answer: `next` is to be called."""
         self._due.add(session)
 
-    def hold(self, session: str) -> None:
-        """The user stopped: nothing begins by itself."""
+    async def hold(self, session: str, transcript: Transcript, *, ran: bool) -> list[System]:
+        """The user stopped: nothing begins by itself. Where the answer was final already, only a
+        notice tells the next server so. `ran`: a round was ended by it."""
+        ran = ran or session in self._due
         self._due.discard(session)
+        waits = ran and not transcript.wants_reply() and await self._store.queue(session)
+        return [structs.replace(HELD, id=new_id())] if waits else []
+
+    async def take_up(self) -> None:
+        """At the start: go on where an earlier server had come to a final answer."""
+        for session in await self._store.waiting_queues():
+            if _is_due(await self.door.transcript(session)):
+                self.finished(session)
+                await self.next(session)
 
     async def next(self, session: str) -> None:
         """Say what is next, unless something else has happened since the final answer."""
@@ -117,6 +141,7 @@ class Queue:
                 if not due or self.runs(session) or self.door.row(session).status != "idle":
                     return
                 if items := await self._store.queue(session):
+                    point("queue.next")
                     await self._take(session, items[0])
 
     async def _take(self, session: str, item: Queued) -> User:
@@ -138,6 +163,17 @@ class Queue:
 
     def _tell(self, session: str, items: Sequence[Queued]) -> None:
         self.door.tell(QueueChanged(session=session, items=tuple(items)))
+
+
+def _is_due(transcript: Transcript) -> bool:
+    """The last word was a final answer, or nothing was said yet; and nobody stopped after it."""
+    said = transcript.last_message
+    if said is None:
+        return transcript.last_user is None
+    held = (b for b in transcript.context.blocks if isinstance(b, System) and b.code == HELD.code)
+    if any(block.pos > said.pos for block in held):
+        return False
+    return not (transcript.wants_reply() or transcript.spending.stopped)
 
 
 def _with(queued: Sequence[Queued], new: Queued) -> Sequence[Queued]:

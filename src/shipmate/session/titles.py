@@ -80,6 +80,8 @@ class Titles:
                 if title and (await self.door.store.session(row.id)).title == row.title:
                     tokens = used.tokens if used else 0
                     fields = {"title": title, "add_tokens": tokens, "usage": used}
+                    point("title.before_record")
                     await self.door.record(row.id, row=fields)
+                    point("title.recorded")
         except ShipmateError as error:  # deleted, or nothing can be kept: the title stays
             log.info("the title of session %s was not kept: %s", row.id, error)

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -18,9 +19,13 @@ from shipmate.llm.model import ModelError, Reply
 from shipmate.llm.scripted import call, say, together
 from shipmate.protocol import AnyBlock, ApprovalRequest, AskUser, ToolCall, ToolResult, User
 from tests.agent.test_context import body_of
+from tests.faults.table import TABLE
 from tests.play import Stage, kept, stage
 from tests.session.trade import TOOLS
 
+FULL = settings.get_current_profile_name() == "faults"
+EXAMPLES, STEPS = (120, 50) if FULL else (4, 15)
+pytestmark = pytest.mark.timeout(1800)
 TICKS = st.integers(0, 40)
 """How far a round goes on after a command, in turns of the event loop."""
 KINDS = ("act", "both", "look", "ask", "todo", "text", "fail", "hang")
@@ -231,6 +236,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """After all of it the session still works."""
+        TABLE.put("commands in any order", f"{EXAMPLES} stories of up to {STEPS}, kills among them")
         self.kinds.clear()
         self.run(self.server.executor.stop(self.session))
         events = self.run(self.server.say(self.session, "the end"))
@@ -254,8 +260,8 @@ async def replayed(server: Stage, session: str, after: int) -> list[Any]:
 
 TestAnyOrder = AnyOrder.TestCase
 TestAnyOrder.settings = settings(
-    max_examples=4,
-    stateful_step_count=15,
+    max_examples=EXAMPLES,
+    stateful_step_count=STEPS,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

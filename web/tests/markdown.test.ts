@@ -92,6 +92,31 @@ describe("Markdown", () => {
     expect(html).toContain('href="http://evil/y"');
   });
 
+  test("a link within a link, and a picture within one, are words of it", () => {
+    const html = all(renderAll("[![badge](http://a.example/b.png)](http://c.example/)"));
+    expect(html.match(/<a /g)).toHaveLength(1);
+    expect(html).toContain('href="http://c.example/"');
+  });
+
+  test.each([
+    ["quotes", `${"> ".repeat(5000)}x`],
+    ["lists on a line", `${"- ".repeat(5000)}x`],
+    ["lists set in", Array.from({ length: 600 }, (_, i) => `${" ".repeat(i * 2)}- x`).join("\n")],
+    ["brackets", "[".repeat(20_000)],
+    ["pictures", "![a](".repeat(1000)],
+    ["stars", `${"*".repeat(20_000)}a`],
+    ["comments", "<!--".repeat(20_000)],
+  ])("%s without end are shown, whole and as it streams", (_, text) => {
+    const stream = new StreamMarkdown();
+    for (let at = 0; at < text.length; at += 4000) stream.push(text.slice(at, at + 4000));
+    expect(all(stream.blocks).length).toBeGreaterThan(text.trim().length / 2);
+    expect(all(renderAll(text)).length).toBeGreaterThan(text.trim().length / 2);
+  });
+
+  test("twenty quotes are quotes", () => {
+    expect(all(renderAll(`${"> ".repeat(20)}x`)).match(/<blockquote>/g)).toHaveLength(20);
+  });
+
   test("a fence that never closes costs no more for each piece", () => {
     const stream = new StreamMarkdown();
     stream.push("```\n");

@@ -133,8 +133,7 @@ describe("small things", () => {
       { text: "a", hidden: false },
       { text: "U+202E", hidden: true },
       { text: "b", hidden: false },
-      { text: "U+200B", hidden: true },
-      { text: "U+001B", hidden: true },
+      { text: "U+200BU+001B", hidden: true },
       { text: "[2J", hidden: false },
     ]);
     for (const plain of ["tab\tline\n中文 🚢 é", "a\u{1f468}\ufe0f"]) {

@@ -12,15 +12,27 @@ export type MdBlock =
 const escaped = (text: string): string =>
   text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
-const link = (href: string, title: string | null | undefined, inner: string): string =>
-  `<a href="${escaped(href)}"${title ? ` title="${escaped(title)}"` : ""}>${inner}</a>`;
+/** A picture of elsewhere is not fetched: a link of this class, opened by a click. */
+export const PICTURE = "picture";
+/** Links do not stand in links. */
+let linked = false;
 
 const marked = new Marked({
   gfm: true,
   async: false,
   renderer: {
     html: ({ text }: Tokens.HTML | Tokens.Tag) => escaped(text),
-    image: ({ href, title, text }: Tokens.Image) => link(href, title, `🖼 ${escaped(text || href)}`),
+    image({ href, text }: Tokens.Image) {
+      const words = `🖼 ${escaped(text || href)}`;
+      return linked ? words : `<a class="${PICTURE}" href="${escaped(href)}">${words}</a>`;
+    },
+    link({ href, tokens }: Tokens.Link) {
+      if (linked) return this.parser.parseInline(tokens);
+      linked = true;
+      const inner = this.parser.parseInline(tokens);
+      linked = false;
+      return `<a href="${escaped(href)}">${inner}</a>`;
+    },
     // Below the page's h1 and the round's h2.
     heading({ tokens, depth }: Tokens.Heading) {
       const tag = `h${Math.min(depth + 2, 6)}`;
@@ -47,6 +59,13 @@ const marked = new Marked({
 const language = (info: string | undefined): string =>
   (info ?? "").trim().split(/[\s,{]/)[0]?.toLowerCase() ?? "";
 
+/** Quotes and lists within each other, on one line or by what they are set in: 40 at most. */
+const DEEP = /^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t]))){40}|^[ \t]{160,}(?:[-*+]|\d{1,9}[.)])[ \t]/m;
+
+/** The tokens of a text. One that is nested beyond all reading stays as it was written. */
+const lex = (text: string): Token[] =>
+  DEEP.test(text) ? [{ type: "code", raw: text, text }] : marked.lexer(text);
+
 const silent = (token: Token): boolean => token.type === "space" || token.type === "def";
 
 function toBlock(token: Token): MdBlock {
@@ -70,7 +89,7 @@ const CACHED = 400;
 export function renderAll(text: string): MdBlock[] {
   const known = cache.get(text);
   if (known) return known;
-  const blocks = marked.lexer(text).filter((token) => !silent(token)).map(toBlock);
+  const blocks = lex(text).filter((token) => !silent(token)).map(toBlock);
   cache.set(text, blocks);
   if (cache.size > CACHED) cache.delete(cache.keys().next().value!);
   return blocks;
@@ -127,7 +146,7 @@ export class StreamMarkdown {
       this.tail = this.tail.slice(fence[0].length);
       return true;
     }
-    const tokens = marked.lexer(this.tail);
+    const tokens = lex(this.tail);
     // A block is sealed once the first line of the next one is whole: half a line can still
     // turn out to belong to it (the "2" of a list's "2.").
     let last = lastSpoken(tokens, tokens.length);
@@ -146,7 +165,7 @@ export class StreamMarkdown {
 
   /** The open block as it would look if its marks were closed here. */
   private half(): MdBlock {
-    const tokens = marked.lexer(remend(this.tail)).filter((token) => !silent(token));
+    const tokens = lex(remend(this.tail)).filter((token) => !silent(token));
     const only = tokens.length === 1 ? tokens[0]! : undefined;
     if (only?.type === "code") return toBlock(only);
     return { kind: "html", html: marked.parser(tokens) };

@@ -5,6 +5,9 @@
 import DOMPurify from "dompurify";
 import highlightUrl from "./highlight.worker.ts?worker&url";
 import hubUrl from "./hub.worker.ts?worker&url";
+import { hostOf, target, told } from "./links";
+import { PICTURE } from "./markdown";
+import { visible } from "./visible";
 
 interface Policy {
   createHTML(html: string): unknown;
@@ -23,13 +26,25 @@ const TAGS = [
   "a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr",
   "li", "ol", "p", "pre", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 ];
-const ATTRIBUTES = ["align", "class", "data-lang", "href", "start", "tabindex", "title"];
+const ATTRIBUTES = ["align", "class", "data-lang", "href", "start", "tabindex"];
 
-DOMPurify.addHook("afterSanitizeAttributes", (node) => {
-  if (node.tagName !== "A") return;
-  node.setAttribute("target", "_blank");
-  node.setAttribute("rel", "noopener noreferrer");
-});
+/** Opens apart and tells nobody from where; says where it leads when its words do not. */
+function labelled(link: HTMLAnchorElement): void {
+  const href = link.getAttribute("href") ?? "";
+  if (!href) return link.replaceWith(...link.childNodes);
+  link.target = "_blank";
+  link.rel = "noopener noreferrer";
+  link.title = target(href);
+  const words = link.textContent;
+  if (visible(words) !== words) link.textContent = visible(words);
+  if (!words.trim()) link.textContent = link.title;
+  const host = link.classList.contains(PICTURE) ? hostOf(href) : told(href, words);
+  if (!host) return;
+  const note = document.createElement("span");
+  note.className = "host";
+  note.textContent = host;
+  link.append(" ", note);
+}
 
 /** Clean nodes from Markdown's HTML: text markup only, links to http, https and mailto only. */
 export function cleanNodes(html: string): DocumentFragment {
@@ -38,7 +53,7 @@ export function cleanNodes(html: string): DocumentFragment {
     plain.append(html);
     return plain;
   }
-  return DOMPurify.sanitize(html, {
+  const clean = DOMPurify.sanitize(html, {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ATTRIBUTES,
     ALLOWED_URI_REGEXP: /^(?:https?:\/\/|mailto:)/i,
@@ -47,6 +62,8 @@ export function cleanNodes(html: string): DocumentFragment {
     RETURN_DOM_FRAGMENT: true,
     ...(policy ? { TRUSTED_TYPES_POLICY: policy as never } : {}),
   }) as unknown as DocumentFragment;
+  for (const link of clean.querySelectorAll("a")) labelled(link);
+  return clean;
 }
 
 /** The address itself when it is that of one of the page's own workers; any other is refused. */

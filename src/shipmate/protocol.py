@@ -56,6 +56,8 @@ class Hunk(Frozen, frozen=True, kw_only=True):
     new_start: int
     lines: tuple[str, ...]
     """Each starts with a blank, `+` or `-`, as in a unified diff, without a line end."""
+    id: str = ""
+    """By which a decision accepts it; empty where the hunk cannot be accepted alone."""
 
 
 class FileChange(Frozen, frozen=True, kw_only=True):
@@ -234,6 +236,10 @@ class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result"):
     seconds: float = 0.0
 
 
+RuleScope: TypeAlias = Literal["once", "session", "project", "everywhere"]
+"""How long a decision holds: for this call, or as a rule of the user's."""
+
+
 class ApprovalRequest(Block, frozen=True, kw_only=True, tag="approval_request"):
     """A call that waits for the user. Its id is `<call>-approval`."""
 
@@ -250,7 +256,21 @@ class ApprovalRequest(Block, frozen=True, kw_only=True, tag="approval_request"):
     """Absent while pending."""
     feedback: str = ""
     decided_by: str = ""
-    """`user`, `bypass`, `stop`, `moved_on`, or the name of a token."""
+    """`user`, `bypass`, `rule`, `stop`, `moved_on`, or the name of a token."""
+    suggested: tuple[str, ...] = ()
+    """Rules as they would be saved with the decision, word for word and all of them: `shell:npm
+    test`. Empty: no rule can be made of this call."""
+    scopes: tuple[RuleScope, ...] = ("once",)
+    """Those with which an approval may be given. A denial may have each, when something is
+    suggested."""
+    scope: RuleScope = "once"
+    """With which it was decided."""
+    rule: str = ""
+    """The rules that decided, where `decided_by` is `rule`; those that made it ask otherwise."""
+    arguments: dict[str, Any] | UnsetType = UNSET
+    """What the user made of the call's arguments; `title`, `details` and `digest` are of these."""
+    hunks: tuple[str, ...] | UnsetType = UNSET
+    """Ids of the hunks that were accepted, where not all were."""
 
 
 BUDGET = "budget"
@@ -423,6 +443,13 @@ class SessionDeleted(Event, frozen=True, kw_only=True, tag="session_deleted"):
     """The session is gone; the stream of it ends."""
 
 
+class PendingChanged(Event, frozen=True, kw_only=True, tag="pending"):
+    """All that waits for the user in the session, whole, after each change of it; to who follows
+    the rows of all sessions."""
+
+    items: tuple[Pending, ...] = ()
+
+
 Reason: TypeAlias = Literal[
     "", "waiting_approval", "waiting_answer", "stopped", "limit", "budget", "error", "interrupted"
 ]
@@ -449,6 +476,7 @@ AnyEvent: TypeAlias = (
     | SessionChanged
     | SessionDeleted
     | QueueChanged
+    | PendingChanged
     | Done
     | KeepAlive
 )

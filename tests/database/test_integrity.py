@@ -24,7 +24,7 @@ FLIPS = 150
 
 async def test_every_flipped_bit_is_found_or_harmless(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
-    await filled(path)
+    await filled(path, sessions=10)
     whole, before = path.read_bytes(), content(path)
     dice = random.Random(36)
     found = 0

@@ -1,4 +1,4 @@
-"""Whether a call may run: the judge's verdict, the bypass, and the user's decision.
+"""Whether a call may run: the judge's verdict, the user's rules, the bypass, the decision.
 
 An approval binds to exactly what was shown. Its digest covers the tool, the arguments, the
 call, and all that the judge bound it to (real paths with hashes of their content, the working
@@ -6,6 +6,8 @@ folder). The call is judged again when it is to run, and any difference refuses.
 """
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import msgspec
 from msgspec import UNSET, structs
@@ -14,69 +16,118 @@ from shipmate.protocol import (
     ApprovalRequest,
     ArgumentsDetail,
     BlockedDetail,
+    RuleScope,
     ToolCall,
 )
+from shipmate.safety.rules.rule import NONE, Rule, Ruling, ruled, suggested
 from shipmate.safety.verdict import Level, Verdict
 from shipmate.tools.tool import ToolError
 
 _canonical = msgspec.json.Encoder(order="deterministic").encode
+SCOPES: tuple[RuleScope, ...] = ("once", "session", "project", "everywhere")
 
 
 class BlockedError(ToolError):
-    """Refused by a built-in rule; nobody can approve it."""
+    """Refused by a built-in rule, or by one of the user's."""
 
-    def __init__(self, verdict: Verdict) -> None:
-        super().__init__(f"Blocked: {verdict.reason}")
-        self.details = BlockedDetail(reason=verdict.reason, rule=verdict.rule)
-
-
-def digest(call: ToolCall, verdict: Verdict) -> str:
-    """SHA-256 over all that was shown."""
-    shown = [call.id, call.name, call.arguments, dict(verdict.binds), int(verdict.level)]
-    return hashlib.sha256(_canonical(shown)).hexdigest()
+    def __init__(self, text: str, reason: str, rule: str) -> None:
+        super().__init__(text)
+        self.details = BlockedDetail(reason=reason, rule=rule)
 
 
-def request(call: ToolCall, verdict: Verdict) -> ApprovalRequest:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call as it is judged now, beside what the user has decided ahead."""
+
+    call: ToolCall
+    verdict: Verdict
+    ruling: Ruling = NONE
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all that is shown."""
+        call, verdict = self.call, self.verdict
+        shown = [call.id, call.name, call.arguments, dict(verdict.binds), int(verdict.level)]
+        return hashlib.sha256(_canonical(shown)).hexdigest()
+
+    @property
+    def free(self) -> bool:
+        """It runs without anybody's leave."""
+        return self.verdict.level is Level.ALLOW and self.ruling.effect in ("", "allow")
+
+    def ahead(self, *, bypass: bool) -> str:
+        """Who has approved it ahead: `rule`, `bypass`, or nobody."""
+        if self.ruling.effect == "allow":
+            return "rule"
+        covered = self.verdict.bypassable and self.verdict.level is Level.ASK
+        return "bypass" if bypass and covered and not self.ruling.effect else ""
+
+
+def asked(call: ToolCall, verdict: Verdict, rules: Sequence[Rule]) -> Asked:
+    return Asked(call, verdict, ruled(rules, call.name, verdict))
+
+
+def request(asked: Asked) -> ApprovalRequest:
     """The dialog of a call, made from its arguments only."""
+    call, verdict = asked.call, asked.verdict
+    red = verdict.level is Level.DANGER
+    rules = suggested(call.name, verdict)
+    asks = asked.ruling.effect == "ask"
     return ApprovalRequest(
         id=f"{call.id}-approval",
         call=call.id,
-        level="dangerous" if verdict.level is Level.DANGER else "normal",
+        level="dangerous" if red else "normal",
         title=verdict.title or call.name,
         reason=verdict.reason,
         details=verdict.details or ArgumentsDetail(arguments=call.arguments),
-        digest=digest(call, verdict),
+        digest=asked.digest,
         agent=call.agent,
+        suggested=rules,
+        scopes=SCOPES if rules and not red and not asks else ("once",),
+        rule=asked.ruling.text if asks else "",
     )
 
 
-def bypassed(call: ToolCall, verdict: Verdict) -> ApprovalRequest:
-    """What the bypass approved, kept and shown as if the user had been asked."""
-    return structs.replace(request(call, verdict), result=True, decided_by="bypass")
+def approved_ahead(asked: Asked, by: str) -> ApprovalRequest:
+    """What the bypass or a rule approved, kept and shown as if the user had been asked."""
+    rule = asked.ruling.text if by == "rule" else ""
+    return structs.replace(request(asked), result=True, decided_by=by, rule=rule)
 
 
-def may_run(
-    call: ToolCall, verdict: Verdict, decided: ApprovalRequest | None, *, bypass: bool
-) -> bool:
+def bound(digest: str, hunks: Sequence[str]) -> str:
+    """The digest of a request of which only some hunks were accepted."""
+    return hashlib.sha256(_canonical([digest, sorted(hunks)])).hexdigest()
+
+
+def may_run(asked: Asked, decided: ApprovalRequest | None, *, bypass: bool) -> bool:
     """True when it may run, false when the user has to decide first.
 
     Raises `ToolError` when it may not run: blocked, denied, or not what was approved.
     """
-    if verdict.level is Level.REFUSE:
-        raise BlockedError(verdict)
+    _check_not_forbidden(asked)
     if decided is None:
-        free = verdict.bypassable and bypass and verdict.level is Level.ASK
-        return free or verdict.level is Level.ALLOW
+        return asked.free or bool(asked.ahead(bypass=bypass))
     if decided.result is UNSET:
         return False
     if not decided.result:
         raise ToolError(_denied(decided))
-    if decided.digest != digest(call, verdict):
+    digest = asked.digest
+    if decided.digest != (digest if decided.hunks is UNSET else bound(digest, decided.hunks)):
         raise ToolError(
             "Not run: what this call would do has changed since the user approved it. "
             "Look at the current state and make the call again."
         )
     return True
+
+
+def _check_not_forbidden(asked: Asked) -> None:
+    verdict, ruling = asked.verdict, asked.ruling
+    if verdict.level is Level.REFUSE:
+        raise BlockedError(f"Blocked: {verdict.reason}", verdict.reason, verdict.rule)
+    if ruling.effect == "deny":
+        reason = f"The user's rule forbids it: {ruling.text}"
+        told = f"Not run. {reason}. Do not try it in another way; ask what they want."
+        raise BlockedError(told, reason, ruling.text)
 
 
 def _denied(decided: ApprovalRequest) -> str:

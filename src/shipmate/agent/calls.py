@@ -9,13 +9,14 @@ from typing import Any, TypeAlias
 
 from msgspec import UNSET, structs
 
-from shipmate.agent.approvals import BlockedError, bypassed, may_run, request
+from shipmate.agent.approvals import Asked, BlockedError, approved_ahead, asked, may_run, request
 from shipmate.agent.profile import Agent
+from shipmate.agent.standing import Standing
 from shipmate.agent.transcript import Transcript
 from shipmate.errors import ShipmateError
 from shipmate.faults import point
-from shipmate.protocol import AnyBlock, Pending, ToolCall, ToolResult
-from shipmate.safety.verdict import Level, Verdict
+from shipmate.protocol import AnyBlock, ApprovalRequest, Pending, ToolCall, ToolResult
+from shipmate.safety.verdict import Verdict
 from shipmate.tools.agents import call_agent
 from shipmate.tools.arguments import parse_arguments, parse_raw
 from shipmate.tools.output import border
@@ -52,13 +53,18 @@ class ThreadWaits(Exception):  # noqa: N818 - not a failure: the round goes on w
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A call that is understood: its tool, its arguments, the judge's verdict."""
+    """A call that is understood: its tool, its arguments, the judge's verdict, the rules'."""
 
     call: ToolCall
+    """With the arguments that the user made of it, where they did."""
     tool: Tool
     arguments: Mapping[str, Any]
     context: ToolContext
-    verdict: Verdict
+    asked: Asked
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.asked.verdict
 
 
 @dataclass(slots=True)
@@ -67,7 +73,7 @@ class Calls:
 
     agent: Agent
     transcript: Transcript
-    bypass: Callable[[], bool]
+    standing: Standing
     record: Callable[..., Awaitable[Any]]
     spawn: SpawnFor | None = None
 
@@ -78,29 +84,34 @@ class Calls:
 
     async def judge(self, call: ToolCall) -> Judged | ToolResult:
         """Understand a call; what cannot run at all has its result already."""
+        return await self.understand(edited(call, self.transcript.approval(call.id)))
+
+    async def understand(self, call: ToolCall) -> Judged | ToolResult:
+        """`judge` with the arguments that stand in `call`, whatever the user made of them."""
         begun = time.monotonic()
         try:
             tool, arguments = self._resolve(call)
             context = self._context(call)
             verdict = await tool.judge(context, **arguments)
+            found = asked(call, verdict, await self.standing.rules())
         except Exception as error:  # noqa: BLE001 - the first door: every failure is a result
             return _failure(call, error, begun)
         point("call.judged")
-        return Judged(call, tool, arguments, replace(context, binds=verdict.binds), verdict)
+        return Judged(call, tool, arguments, replace(context, binds=verdict.binds), found)
 
     def asks(self, judged: Judged) -> Pending | ToolResult | None:
         """What stands between a judged call and its run: a request, a refusal, or nothing."""
         approval = self.transcript.approval(judged.call.id)
         try:
-            if may_run(judged.call, judged.verdict, approval, bypass=self.bypass()):
+            if may_run(judged.asked, approval, bypass=self.standing.bypass()):
                 return None
         except ToolError as error:
             return _failure(judged.call, error, time.monotonic())
-        return approval or request(judged.call, judged.verdict)
+        return approval or request(judged.asked)
 
     def free(self, judged: Judged) -> bool:
         """It is a look that needs nobody's leave: it may start as soon as it is recorded."""
-        return judged.verdict.level is Level.ALLOW and not judged.tool.effect
+        return judged.asked.free and not judged.tool.effect
 
     async def run(self, judged: Judged) -> ToolResult | Pending:
         """Run a call that may run. Every failure becomes a result the model can read."""
@@ -123,12 +134,12 @@ class Calls:
             return _failure(call, error, begun)
         return _result(call, output, begun)
 
-    async def start(self, judged: Judged) -> None:
+    async def start(self, call: ToolCall, judged: Judged) -> None:
         """On disk before the act: a call cut off while it runs is never run twice. What runs by
-        the bypass alone is kept with it."""
-        call = judged.call
-        free = judged.verdict.level is Level.ALLOW or self.transcript.approval(call.id)
-        decided = () if free else (bypassed(call, judged.verdict),)
+        a rule or the bypass alone is kept with it."""
+        free = judged.asked.free or self.transcript.approval(call.id)
+        by = judged.asked.ahead(bypass=True)
+        decided = () if free else (approved_ahead(judged.asked, by),)
         point("call.before_start")
         try:
             await self.record(*decided, structs.replace(call, started=True))
@@ -164,6 +175,13 @@ class Calls:
 
     async def _emit(self, block: AnyBlock) -> None:
         await self.record(block)
+
+
+def edited(call: ToolCall, approval: ApprovalRequest | None) -> ToolCall:
+    """The call with the arguments that the user made of it."""
+    if approval is None or approval.arguments is UNSET:
+        return call
+    return structs.replace(call, arguments=approval.arguments, raw="")
 
 
 def mended(tool: Tool, raw: str) -> Mapping[str, Any] | None:

@@ -1,7 +1,7 @@
 """Sub-agents: each call of one has a thread of its own, carried on from its blocks."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from shipmate.agent.calls import ThreadWaits
 from shipmate.agent.closing import Closed, close_open, cut_short
 from shipmate.agent.loop import Record, Round
 from shipmate.agent.profile import Agent, Team
+from shipmate.agent.standing import Standing
 from shipmate.agent.transcript import Transcript
 from shipmate.agent.upkeep import Ledger
 from shipmate.agent.voice import Voice
@@ -54,7 +55,7 @@ class Crew:
     """The session's."""
     record: Record
     voice: Voice
-    bypass: Callable[[], bool]
+    standing: Standing
     ledger: Ledger
     stopped: set[str] = field(default_factory=set[str])
     """Calls whose sub-agents the user has stopped alone."""
@@ -68,7 +69,9 @@ class Crew:
         self._callers.append(caller)
         spawn = partial(self._spawn_for, caller)
         limit = self._limit if depth else str
-        return Round(agent, thread, self.record, self.voice, self.bypass, spawn, limit, self.ledger)
+        return Round(
+            agent, thread, self.record, self.voice, self.standing, spawn, limit, self.ledger
+        )
 
     def tell(self) -> None:
         """The user decided something: who waited for it goes on while others still work."""

@@ -13,6 +13,7 @@ from shipmate.agent.calls import UNKNOWN_OUTCOME, Calls, Judged, SpawnFor, mende
 from shipmate.agent.closing import result_id
 from shipmate.agent.directions import directed
 from shipmate.agent.profile import Agent
+from shipmate.agent.standing import Standing
 from shipmate.agent.threads import in_thread
 from shipmate.agent.transcript import Transcript
 from shipmate.agent.upkeep import Ledger, Upkeep
@@ -47,7 +48,7 @@ class Round:
     transcript: Transcript
     record: Record
     voice: Voice
-    bypass: Callable[[], bool]
+    standing: Standing
     spawn: SpawnFor | None = None
     limit: Callable[[], str] = str
     """Why no more steps may be taken, beside the limit of this agent; empty: they may."""
@@ -58,7 +59,7 @@ class Round:
     def __post_init__(self) -> None:
         if self.transcript.parent:
             self.record = in_thread(self.record, self.transcript.parent)
-        self.calls = Calls(self.agent, self.transcript, self.bypass, self.record, self.spawn)
+        self.calls = Calls(self.agent, self.transcript, self.standing, self.record, self.spawn)
         self.upkeep = Upkeep(self.agent, self.transcript, self.record, self.ledger)
         self.asking = Asking(
             self.agent, self.transcript, self.record, self.voice, self.upkeep, self._opened
@@ -160,7 +161,7 @@ class Round:
             return question
         if not (call.started or judged.tool.repeatable):
             self._fresh.add(call.id)
-            await self.calls.start(judged)
+            await self.calls.start(call, judged)
         return await self.calls.run(judged)
 
     async def _ask_ahead(self, call: ToolCall, waiting: Sequence[Pending]) -> Pending | None:

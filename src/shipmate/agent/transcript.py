@@ -159,6 +159,14 @@ class Transcript:
         found = self._asked.get(f"{call}-approval")
         return found if isinstance(found, ApprovalRequest) else None
 
+    def asked(self, approval: str) -> "tuple[Transcript, ToolCall, ApprovalRequest] | None":
+        """The open call that an approval is about, in any thread; its thread, and the approval."""
+        for thread in self.threads():
+            for call in thread.open_calls():
+                if (found := thread.approval(call.id)) and found.id == approval:
+                    return thread, call, found
+        return None
+
     def question(self, call: str) -> AskUser | None:
         found = self._asked.get(f"{call}-question")
         return found if isinstance(found, AskUser) else None

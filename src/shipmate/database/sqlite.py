@@ -16,13 +16,15 @@ from shipmate.database.backups import back_up, how_to_mend
 from shipmate.database.integrity import DamagedError, check_quickly
 from shipmate.database.migrations import is_older, migrate
 from shipmate.database.queue import Revise, read_queue, read_waiting, revise_queue
+from shipmate.database.rules import change_rule, delete_rule, insert_rules, read_rules
 from shipmate.database.store import Kept, LiveText, SessionFilter, Written
 from shipmate.database.usage import UsageRow
 from shipmate.database.writer import Writer, connect, explain
 from shipmate.errors import StorageError
 from shipmate.faults import point
 from shipmate.llm.prices import Costs
-from shipmate.protocol import AnyBlock, Queued, SessionRow, decode_kept
+from shipmate.protocol import AnyBlock, Pending, Queued, SessionRow, decode_kept
+from shipmate.safety.rules.rule import Rule
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +42,8 @@ class SqliteStore:
         self._readers = ThreadPoolExecutor(READERS, "database-reader")
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
+        self._rules: Sequence[Rule] | None = None
+        self._rule_changes = 0
 
     @classmethod
     async def open(cls, path: Path) -> "SqliteStore":
@@ -87,7 +91,7 @@ class SqliteStore:
 
     async def delete_session(self, session: str) -> set[str]:
         point("delete.begun")
-        files = await self._writer.run(lambda db: rows.delete_session(db, session))
+        files = await self._ruled(lambda db: rows.delete_session(db, session))
         point("delete.rows_gone")
         return await self.read(lambda db: rows.unused(db, files)) if files else files
 
@@ -110,12 +114,14 @@ class SqliteStore:
         revise: Callable[[AnyBlock], AnyBlock],
         *,
         row: dict[str, Any] | None = None,
+        rules: Callable[[AnyBlock], Sequence[Rule]] | None = None,
     ) -> Written:
         def change(db: sqlite3.Connection) -> Written:
             revised = revise(rows.read_block(db, session, block))
+            insert_rules(db, rules(revised) if rules else ())
             return rows.write_blocks(db, session, (revised,), row or {})
 
-        return await self._writer.run(change)
+        return await (self._ruled(change) if rules else self._writer.run(change))
 
     async def block(self, session: str, block: str) -> AnyBlock:
         return await self.read(lambda db: rows.read_block(db, session, block))
@@ -142,6 +148,34 @@ class SqliteStore:
 
     async def change_queue(self, session: str, revise: Revise) -> list[Queued]:
         return await self._writer.run(lambda db: revise_queue(db, session, revise))
+
+    async def pending(self) -> list[tuple[SessionRow, list[Pending]]]:
+        return await self.read(rows.pending)
+
+    async def rules(self) -> Sequence[Rule]:
+        while self._rules is None:
+            changes = self._rule_changes
+            found = await self.read(read_rules)
+            if changes == self._rule_changes:
+                self._rules = found
+        return self._rules
+
+    async def add_rule(self, rule: Rule) -> Rule:
+        return await self._ruled(lambda db: insert_rules(db, (rule,))[0])
+
+    async def change_rule(self, rule: str, revise: Callable[[Rule], Rule]) -> Rule:
+        return await self._ruled(lambda db: change_rule(db, rule, revise))
+
+    async def remove_rule(self, rule: str) -> None:
+        await self._ruled(lambda db: delete_rule(db, rule))
+
+    async def _ruled(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do what changes rules: they are read anew after it."""
+        try:
+            return await self._writer.run(work)
+        finally:
+            self._rules = None
+            self._rule_changes += 1
 
     async def costs(self, session: str) -> Costs:
         return await self.read(lambda db: usage.costs(db, session))

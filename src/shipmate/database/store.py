@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 from shipmate.database.usage import UsageRow
 from shipmate.llm.prices import Costs
-from shipmate.protocol import AnyBlock, Queued, SessionRow
+from shipmate.protocol import AnyBlock, Pending, Queued, SessionRow
+from shipmate.safety.rules.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,10 @@ class Store(Protocol):
         revise: Callable[[AnyBlock], AnyBlock],
         *,
         row: dict[str, Any] | None = None,
+        rules: Callable[[AnyBlock], Sequence[Rule]] | None = None,
     ) -> Written:
-        """Read, revise and keep one block in one transaction; what `revise` raises undoes it."""
+        """Read, revise and keep one block in one transaction, with the `rules` that the revised
+        one brings; what `revise` raises undoes it."""
         ...
 
     async def block(self, session: str, block: str) -> AnyBlock: ...
@@ -131,6 +134,21 @@ class Store(Protocol):
     ) -> list[Queued]:
         """Read, revise and keep the queue in one transaction; what `revise` raises undoes it."""
         ...
+
+    async def pending(self) -> list[tuple[SessionRow, list[Pending]]]:
+        """What waits for the user in all sessions, those that have waited longest first."""
+        ...
+
+    async def rules(self) -> Sequence[Rule]:
+        """The user's rules, the oldest first."""
+        ...
+
+    async def add_rule(self, rule: Rule) -> Rule:
+        """Keep a rule; the one that stands where there is the same, in force again."""
+        ...
+
+    async def change_rule(self, rule: str, revise: Callable[[Rule], Rule]) -> Rule: ...
+    async def remove_rule(self, rule: str) -> None: ...
 
     async def costs(self, session: str) -> Costs:
         """What the session has cost, and all of them today."""

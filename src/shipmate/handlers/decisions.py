@@ -1,11 +1,12 @@
 """What a person decides: approve, deny, answer, stop, resume, dismiss."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
-from msgspec import Meta
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
-from shipmate.handlers.route import Answer, Call, Input, endpoint
-from shipmate.protocol import ApprovalRequest, AskUser
+from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
+from shipmate.protocol import ApprovalRequest, AskUser, Pending, RuleScope, SessionRow
 
 
 class Decide(Input, frozen=True, kw_only=True):
@@ -13,9 +14,15 @@ class Decide(Input, frozen=True, kw_only=True):
     approved: bool
     id: str = ""
     """Of the approval request; may be left out when only one waits."""
-    scope: Literal["once"] = "once"
+    scope: RuleScope = "once"
+    """With others than `once` the rules that the request suggests are saved with the decision:
+    to allow, or to deny. One of the request's `scopes`; for a denial any."""
     feedback: Annotated[str, Meta(max_length=20_000)] = ""
     """What the model is told."""
+    arguments: dict[str, Any] | UnsetType = UNSET
+    """What is to run instead: all arguments of the call."""
+    hunks: tuple[str, ...] | UnsetType = UNSET
+    """Of a change of files: the ids of the hunks that are accepted, where not all are."""
 
 
 class Reply(Input, frozen=True, kw_only=True):
@@ -38,15 +45,44 @@ class Stop(Input, frozen=True, kw_only=True):
 @endpoint("POST", "/api/agent/approval", scope="approve", body=Decide, answer=ApprovalRequest)
 async def approval(call: Call[Decide]) -> Answer:
     """Approve or deny what waits. The first decision wins: the second gets 409 with the block
-    that stands. 404: no such request in this session; 409 without `id`: none or several wait."""
+    that stands. 404: no such request in this session; 409 without `id`: none or several wait.
+    422: the decision does not fit what was asked, or the edited arguments cannot run; it waits on.
+    Where the answer has no `result` the edited arguments do more than what was shown: the request
+    shows that now, and waits for a decision on it. A rule for `everywhere` needs `admin`."""
     asked = call.given
+    if asked.scope == "everywhere":
+        call.caller.must("admin")
     return await call.house.executor.decide(
         asked.session,
         asked.approved,
         block=asked.id,
         feedback=asked.feedback,
         by=call.caller.name,
+        scope=asked.scope,
+        arguments=asked.arguments,
+        hunks=asked.hunks,
     )
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """What waits in one session."""
+
+    session: SessionRow
+    items: list[Pending]
+    """The oldest first; `agent` and `parent` say who asks, `at` since when."""
+
+
+class WaitingList(msgspec.Struct, frozen=True):
+    waiting: list[Waiting]
+    """What has waited longest first."""
+
+
+@endpoint("GET", "/api/agent/pending", scope="read", answer=WaitingList)
+async def pending(call: Call[Nothing]) -> Answer:
+    """All approvals and questions that wait, over all sessions. `events?rows=true` tells each
+    change as a `pending` event of the session."""
+    found = await call.house.executor.store.pending()
+    return WaitingList([Waiting(row, items) for row, items in found])
 
 
 @endpoint("POST", "/api/agent/answer", scope="approve", body=Reply, answer=AskUser)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -10,7 +10,16 @@ from shipmate.agent.context import LoadImage, no_image
 from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Store, Written
 from shipmate.faults import point
-from shipmate.protocol import AnyBlock, AnyEvent, Message, SessionChanged, SessionRow
+from shipmate.protocol import (
+    AnyBlock,
+    AnyEvent,
+    Message,
+    Pending,
+    PendingChanged,
+    SessionChanged,
+    SessionRow,
+)
+from shipmate.safety.rules.rule import Rule
 from shipmate.session.background import Turns
 from shipmate.session.hub import Frame, Hub, frame
 from shipmate.session.speech import Speech
@@ -56,9 +65,11 @@ class Door:
         block: str,
         revise: Callable[[AnyBlock], AnyBlock],
         row: dict[str, Any] | None = None,
+        rules: Callable[[AnyBlock], Sequence[Rule]] | None = None,
     ) -> Written:
-        """Revise one kept block, atomically; then show it."""
-        writing = self.store.change(session, block, revise, row=row)
+        """Revise one kept block, atomically, and keep the rules that come with it; then show
+        it."""
+        writing = self.store.change(session, block, revise, row=row, rules=rules)
         return await self._shown(session, writing, row is not None)
 
     async def _shown(
@@ -99,6 +110,7 @@ class Door:
             self.hub.publish(Frame(kind, block.session, saved.json, block.seq))
         if with_row:
             self.tell_row(written.row)
+        self._tell_pending(transcript, written)
         if then is not None:
             self.tell(then)
         point("record.after_publish")
@@ -111,6 +123,12 @@ class Door:
     def tell(self, event: AnyEvent) -> None:
         """Show what is not kept."""
         self.hub.publish(frame(event))
+
+    def _tell_pending(self, transcript: Transcript | None, written: Written) -> None:
+        """To who follows all sessions: what waits now in one, when that has changed."""
+        if transcript and any(isinstance(saved.block, Pending) for saved in written.saved):
+            items = tuple(transcript.pending())
+            self.hub.publish_aside(frame(PendingChanged(session=written.row.id, items=items)))
 
     def tell_row(self, row: SessionRow) -> None:
         self.hub.publish_row(frame(SessionChanged(session=row.id, row=row)))

@@ -20,7 +20,6 @@ from shipmate.protocol import (
     AskUser,
     Attachment,
     Done,
-    Pending,
     SessionDeleted,
     SessionRow,
     Todo,
@@ -30,7 +29,8 @@ from shipmate.protocol import (
 from shipmate.session import following
 from shipmate.session.background import Background
 from shipmate.session.compacting import Compacting
-from shipmate.session.deciding import only_one, undecided
+from shipmate.session.deciding import Deciding
+from shipmate.session.decision import Decision
 from shipmate.session.door import Door
 from shipmate.session.engine import Engine
 from shipmate.session.hub import Frame, Hub
@@ -73,6 +73,7 @@ class Executor:
         self._titles = Titles(self.door, self._tasks)
         self._rounds = Rounds(self.door, assemble, self._tasks, self.runs, self._finished)
         self._engine = Engine(self._tasks, self._rounds.run)
+        self._deciding = Deciding(self.door, assemble, self._decided)
         self.queue = Queue(self.door, self._say, self.runs)
         self.compacting = Compacting(self.door, assemble, self._rounds.windows)
         """Summing up older messages by hand."""
@@ -154,45 +155,20 @@ class Executor:
     # --- deciding -----------------------------------------------------------------------
 
     async def decide(
-        self,
-        session: str,
-        approved: bool,
-        *,
-        block: str = "",
-        feedback: str = "",
-        by: str = "user",
+        self, session: str, approved: bool, *, block: str = "", **how: Any
     ) -> ApprovalRequest:
-        """Decide a pending approval; the first decision wins, `DecidedError` tells it."""
-
-        def revise(kept: AnyBlock) -> AnyBlock:
-            asked = undecided(kept, ApprovalRequest)
-            return structs.replace(asked, result=approved, feedback=feedback, decided_by=by)
-
-        decided = await self._settle(session, block, ApprovalRequest, revise)
-        assert isinstance(decided, ApprovalRequest)  # noqa: S101 - `revise` made it
-        return decided
+        """Decide a pending approval; the first decision wins, `DecidedError` tells it. `how`:
+        the other fields of a `Decision`; see `Deciding.decide` for edited arguments."""
+        return await self._deciding.decide(session, Decision(approved, **how), block)
 
     async def answer(self, session: str, text: str, *, block: str = "") -> AskUser:
         """Answer a pending question; the first answer wins, `DecidedError` tells it."""
+        return await self._deciding.answer(session, text, block)
 
-        def revise(kept: AnyBlock) -> AnyBlock:
-            return structs.replace(undecided(kept, AskUser), result=text)
-
-        answered = await self._settle(session, block, AskUser, revise)
-        assert isinstance(answered, AskUser)  # noqa: S101 - `revise` made it
-        return answered
-
-    async def _settle(self, session: str, block: str, kind: type[Pending], revise: Any) -> AnyBlock:
-        async with self.door.turn(session):
-            transcript = await self.door.transcript(session)
-            block = block or only_one(transcript, kind)
-            row = {**transcript.waiting_fields(but=block), "status": "running"}
-            written = await self.door.change(session, block, revise, row)
-            point("decide.recorded")
-            if crew := self._rounds.crews.get(session):
-                crew.tell()
-            self._engine.advance(session)
-        return written.saved[0].block
+    def _decided(self, session: str) -> None:
+        if crew := self._rounds.crews.get(session):
+            crew.tell()
+        self._engine.advance(session)
 
     # --- control ------------------------------------------------------------------------
 

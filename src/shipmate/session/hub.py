@@ -115,6 +115,11 @@ class Hub:
         for watcher in self._watchers.get(ROWS, set()) - self._watchers.get(item.session, set()):
             watcher.push(item)
 
+    def publish_aside(self, item: Frame) -> None:
+        """To those alone who watch all rows."""
+        for watcher in self._watchers.get(ROWS, ()):
+            watcher.push(item)
+
     @contextmanager
     def watch(self, sessions: Iterable[str]) -> Generator[Watcher]:
         """Events from the moment of entry on, so that nothing falls in between."""

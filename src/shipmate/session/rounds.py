@@ -22,6 +22,7 @@ from shipmate.protocol import AnyBlock, Done, Message, SessionRow, Status, Syste
 from shipmate.session.background import Background
 from shipmate.session.door import Door
 from shipmate.session.speech import Speech
+from shipmate.session.standing import standing
 
 log = logging.getLogger(__name__)
 
@@ -148,11 +149,8 @@ class Rounds:
         if transcript.steps == 0:
             agent.work.guard.new_round()
 
-        def bypass() -> bool:
-            return self.door.row(session).bypass_approval
-
         ledger = Ledger(transcript.spending, self.windows, lambda: self.door.store.costs(session))
-        crew = Crew(transcript, record, speech, bypass, ledger, self.stopped)
+        crew = Crew(transcript, record, speech, standing(self.door, row), ledger, self.stopped)
         self.crews[session] = crew
         return crew.round(agent, transcript)
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from shipmate.protocol import BlockedDetail, DiffDetail, FileChange
 from shipmate.safety.paths import Op, PathDecision
-from shipmate.safety.verdict import Level, Verdict
+from shipmate.safety.rules.rule import folders
+from shipmate.safety.verdict import Level, Subject, Verdict
 from shipmate.tools.diffs import file_change
 from shipmate.tools.edits import Edit, apply_edits
 from shipmate.tools.files import decide, file_errors, note_seen, sha256, stamp_of
@@ -182,8 +183,10 @@ def judged(make: MakePlan) -> Verdict:
         detail = BlockedDetail(reason=str(error), rule="path")
         return Verdict(Level.REFUSE, str(error), rule="path", details=detail)
     changing = [change for change in plan if not change.nothing]
+    paths = [change.place.relative for change in plan]
+    touches = tuple(Subject("write", path) for path in paths)
     if not changing:
-        return Verdict(Level.ALLOW, binds=_binds(plan))
+        return Verdict(Level.ALLOW, binds=_binds(plan), touches=touches)
     reasons = [c.place.reason for c in changing if c.place.verdict == "ask_danger"]
     return Verdict(
         Level.DANGER if reasons else Level.ASK,
@@ -193,6 +196,9 @@ def judged(make: MakePlan) -> Verdict:
         details=DiffDetail(files=tuple(change.shown() for change in changing)),
         binds=_binds(plan),
         bypassable=not reasons,
+        touches=touches,
+        covers=touches,
+        suggested=folders(paths),
     )
 
 

@@ -7,8 +7,9 @@ from typing import Literal
 
 from shipmate.faults import point
 from shipmate.protocol import BlockedDetail, CommandDetail, ExitDetail, new_id
-from shipmate.safety.shell import ShellVerdict, check_shell
-from shipmate.safety.verdict import ALLOW, Level, Verdict
+from shipmate.safety.rules.plain import covers
+from shipmate.safety.shell import LEVELS, ShellVerdict, check_shell
+from shipmate.safety.verdict import ALLOW, Level, Subject, Verdict
 from shipmate.tools.collected import Collected
 from shipmate.tools.output import SPILL, spill_file
 from shipmate.tools.processes import Command, owner, start
@@ -28,12 +29,6 @@ MAX_SECONDS = 3_600
 LONG = 20_000
 """A command of more characters is judged in a thread."""
 CUT = "[Cut in the middle. The whole could not be kept.]"
-LEVELS = {
-    "safe": Level.ASK,
-    "ask": Level.ASK,
-    "dangerous": Level.DANGER,
-    "blocked": Level.REFUSE,
-}
 Action = Literal["run", "poll", "wait", "end"]
 
 
@@ -107,8 +102,16 @@ def _verdict(work: Workspace, command: str, found: ShellVerdict) -> Verdict:
         blocked = BlockedDetail(reason=found.reason, rule=found.rule)
         return Verdict(level, found.reason, found.rule, "Blocked command", blocked)
     reason = found.reason if level is Level.DANGER else ""
-    detail = CommandDetail(command=command, cwd=str(work.root))
-    return Verdict(level, reason, found.rule, "Run a command", detail, {"cwd": str(work.root)})
+    return Verdict(
+        level,
+        reason,
+        found.rule,
+        "Run a command",
+        CommandDetail(command=command, cwd=str(work.root)),
+        {"cwd": str(work.root)},
+        touches=tuple(Subject("shell", words=words) for words in found.commands),
+        covers=covers(command, found, str(work.root)),
+    )
 
 
 @tool(

@@ -37,6 +37,9 @@ export interface paths {
          * Approve or deny what waits. The first decision wins: the second gets 409 with the block
          * @description Approve or deny what waits. The first decision wins: the second gets 409 with the block
          *     that stands. 404: no such request in this session; 409 without `id`: none or several wait.
+         *     422: the decision does not fit what was asked, or the edited arguments cannot run; it waits on.
+         *     Where the answer has no `result` the edited arguments do more than what was shown: the request
+         *     shows that now, and waits for a decision on it. A rule for `everywhere` needs `admin`.
          */
         post: operations["approval"];
         delete?: never;
@@ -170,6 +173,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent/pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All approvals and questions that wait, over all sessions. `events?rows=true` tells each
+         * @description All approvals and questions that wait, over all sessions. `events?rows=true` tells each
+         *     change as a `pending` event of the session.
+         */
+        get: operations["pending"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agent/resume": {
         parameters: {
             query?: never;
@@ -188,6 +212,77 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/agent/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All rules, those too that are switched off.
+         * @description All rules, those too that are switched off.
+         */
+        get: operations["rules"];
+        put?: never;
+        /**
+         * Write a rule. One that is there already is answered as it is, in force again. 422: the
+         * @description Write a rule. One that is there already is answered as it is, in force again. 422: the
+         *     text is no rule, or a rule may not allow that. A rule for `everywhere` needs `admin`.
+         */
+        post: operations["write_rule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/rules/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a command, a path, a host or a tool would get now: the verdict, and the rules that
+         * @description What a command, a path, a host or a tool would get now: the verdict, and the rules that
+         *     decide. Nothing is run, opened or fetched.
+         */
+        post: operations["try_rule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/rules/{rule}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a rule. What it decided stays decided.
+         * @description Remove a rule. What it decided stays decided.
+         */
+        delete: operations["remove_rule"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a rule, or switch it off and on. One that becomes the same as another takes its
+         * @description Change a rule, or switch it off and on. One that becomes the same as another takes its
+         *     place.
+         */
+        patch: operations["edit_rule"];
         trace?: never;
     };
     "/api/agent/sessions": {
@@ -891,7 +986,7 @@ export interface components {
             session: components["schemas"]["SessionRow"];
         };
         AnyBlock: components["schemas"]["User"] | components["schemas"]["Attachment"] | components["schemas"]["System"] | components["schemas"]["Message"] | components["schemas"]["ToolCall"] | components["schemas"]["ToolResult"] | components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"] | components["schemas"]["Todo"] | components["schemas"]["Summary"];
-        AnyEvent: components["schemas"]["User"] | components["schemas"]["Attachment"] | components["schemas"]["System"] | components["schemas"]["Message"] | components["schemas"]["ToolCall"] | components["schemas"]["ToolResult"] | components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"] | components["schemas"]["Todo"] | components["schemas"]["Summary"] | components["schemas"]["StreamStart"] | components["schemas"]["Delta"] | components["schemas"]["StreamEnd"] | components["schemas"]["Retry"] | components["schemas"]["SessionChanged"] | components["schemas"]["SessionDeleted"] | components["schemas"]["QueueChanged"] | components["schemas"]["Done"] | components["schemas"]["KeepAlive"];
+        AnyEvent: components["schemas"]["User"] | components["schemas"]["Attachment"] | components["schemas"]["System"] | components["schemas"]["Message"] | components["schemas"]["ToolCall"] | components["schemas"]["ToolResult"] | components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"] | components["schemas"]["Todo"] | components["schemas"]["Summary"] | components["schemas"]["StreamStart"] | components["schemas"]["Delta"] | components["schemas"]["StreamEnd"] | components["schemas"]["Retry"] | components["schemas"]["SessionChanged"] | components["schemas"]["SessionDeleted"] | components["schemas"]["QueueChanged"] | components["schemas"]["PendingChanged"] | components["schemas"]["Done"] | components["schemas"]["KeepAlive"];
         /**
          * ApprovalRequest
          * @description A call that waits for the user. Its id is `<call>-approval`.
@@ -899,6 +994,7 @@ export interface components {
         ApprovalRequest: {
             /** @default  */
             agent?: string;
+            arguments?: Record<string, never>;
             /** @default 0 */
             at: number;
             call: string;
@@ -915,6 +1011,7 @@ export interface components {
             digest: string;
             /** @default  */
             feedback?: string;
+            hunks?: string[];
             id: string;
             /**
              * @default normal
@@ -928,10 +1025,25 @@ export interface components {
             /** @default  */
             reason?: string;
             result?: boolean;
+            /** @default  */
+            rule?: string;
+            /**
+             * @default once
+             * @enum {unknown}
+             */
+            scope?: "everywhere" | "once" | "project" | "session";
+            /**
+             * @default [
+             *       "once"
+             *     ]
+             */
+            scopes?: ("everywhere" | "once" | "project" | "session")[];
             /** @default 0 */
             seq: number;
             /** @default  */
             session: string;
+            /** @default [] */
+            suggested?: string[];
             title: string;
             /** @enum {unknown} */
             type: "approval_request";
@@ -1104,15 +1216,17 @@ export interface components {
         /** Decide */
         Decide: {
             approved: boolean;
+            arguments?: Record<string, never>;
             /** @default  */
             feedback?: string;
+            hunks?: string[];
             /** @default  */
             id?: string;
             /**
              * @default once
              * @enum {unknown}
              */
-            scope?: "once";
+            scope?: "everywhere" | "once" | "project" | "session";
             session: string;
         };
         /**
@@ -1161,6 +1275,17 @@ export interface components {
             id: string;
             place?: number;
             session: string;
+            text?: string;
+        };
+        /** EditRule */
+        EditRule: {
+            /** @enum {unknown} */
+            effect?: "allow" | "ask" | "deny";
+            enabled?: boolean;
+            project?: string;
+            /** @enum {unknown} */
+            scope?: "everywhere" | "project" | "session";
+            session?: string;
             text?: string;
         };
         /** Edited */
@@ -1257,6 +1382,8 @@ export interface components {
         };
         /** Hunk */
         Hunk: {
+            /** @default  */
+            id?: string;
             lines: string[];
             new_start: number;
             old_start: number;
@@ -1464,6 +1591,19 @@ export interface components {
             session: string;
         };
         /**
+         * PendingChanged
+         * @description All that waits for the user in the session, whole, after each change of it; to who follows
+         *     the rows of all sessions.
+         */
+        PendingChanged: {
+            /** @default [] */
+            items?: (components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"])[];
+            /** @default  */
+            session?: string;
+            /** @enum {unknown} */
+            type: "pending";
+        };
+        /**
          * Price
          * @description Per million tokens, in whatever currency the provider bills.
          */
@@ -1575,6 +1715,32 @@ export interface components {
             /** @enum {unknown} */
             type: "retry";
             wait: number;
+        };
+        /**
+         * Rule
+         * @description One rule. What it names is its `text` (`safety.rules.pattern`), and nothing else.
+         */
+        Rule: {
+            /** @default  */
+            approval: string;
+            /** @default 0 */
+            created_at: number;
+            /** @enum {unknown} */
+            effect: "allow" | "ask" | "deny";
+            /** @default true */
+            enabled: boolean;
+            id: string;
+            /** @default  */
+            project: string;
+            /** @enum {unknown} */
+            scope: "everywhere" | "project" | "session";
+            /** @default  */
+            session: string;
+            text: string;
+        };
+        /** RuleList */
+        RuleList: {
+            rules: components["schemas"]["Rule"][];
         };
         /**
          * SessionChanged
@@ -1898,6 +2064,30 @@ export interface components {
             /** @enum {unknown} */
             type: "tool_result";
         };
+        /**
+         * Trial
+         * @description The answer.
+         */
+        Trial: {
+            commands: string[][];
+            reason: string;
+            rules: components["schemas"]["Rule"][];
+            suggested: string[];
+            /** @enum {unknown} */
+            verdict: "allow" | "ask" | "danger" | "refuse";
+            /** @enum {unknown} */
+            without: "allow" | "ask" | "danger" | "refuse";
+        };
+        /** TryRule */
+        TryRule: {
+            /** @enum {unknown} */
+            kind: "mcp" | "read" | "shell" | "tool" | "web" | "write";
+            /** @default  */
+            project?: string;
+            /** @default  */
+            session?: string;
+            value: string;
+        };
         /** TypeView */
         TypeView: {
             base_url: string;
@@ -1958,6 +2148,18 @@ export interface components {
             /** @enum {unknown} */
             type: "user";
         };
+        /**
+         * Waiting
+         * @description What waits in one session.
+         */
+        Waiting: {
+            items: (components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"])[];
+            session: components["schemas"]["SessionRow"];
+        };
+        /** WaitingList */
+        WaitingList: {
+            waiting: components["schemas"]["Waiting"][];
+        };
         /** Wanted */
         Wanted: {
             /** @default 30 */
@@ -1983,6 +2185,18 @@ export interface components {
             before?: number;
             /** @default 100 */
             limit?: number;
+        };
+        /** WriteRule */
+        WriteRule: {
+            /** @enum {unknown} */
+            effect: "allow" | "ask" | "deny";
+            /** @default  */
+            project?: string;
+            /** @enum {unknown} */
+            scope: "everywhere" | "project" | "session";
+            /** @default  */
+            session?: string;
+            text: string;
         };
     };
     responses: never;
@@ -2250,6 +2464,35 @@ export interface operations {
             };
         };
     };
+    pending: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingList"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     resume: {
         parameters: {
             query?: never;
@@ -2269,6 +2512,165 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleList"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    write_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WriteRule"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    try_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TryRule"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trial"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rule: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rule: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditRule"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rule"];
+                };
             };
             /** @description What is wrong, where, and what to do. */
             default: {

@@ -16,14 +16,22 @@ from shipmate.safety.shell.appearance import appearance
 from shipmate.safety.shell.call import Scope
 from shipmate.safety.shell.inquiry import Inquiry
 from shipmate.safety.shell.risk import Finding, Risk, ShellVerdict, ask, danger, worst
+from shipmate.safety.verdict import Level
 
-__all__ = ["ShellVerdict", "check_shell"]
+__all__ = ["LEVELS", "ShellVerdict", "check_shell"]
 NAMES = {
     Risk.SAFE: "safe",
     Risk.ASK: "ask",
     Risk.DANGEROUS: "dangerous",
     Risk.BLOCKED: "blocked",
 }
+LEVELS = {
+    "safe": Level.ASK,
+    "ask": Level.ASK,
+    "dangerous": Level.DANGER,
+    "blocked": Level.REFUSE,
+}
+"""What a verdict means for a call. `safe` runs unasked only where the user switched that on."""
 SHELLS = ("bash", "cmd", "powershell")
 
 
@@ -40,7 +48,9 @@ def check_shell(command: str, shell: str = "bash") -> ShellVerdict:
     else:
         found.append(ask("empty", "There is no command."))
     result = worst(found)
-    return ShellVerdict(NAMES[result.risk], result.reason, result.rule, tuple(inquiry.commands))
+    safe = frozenset(words for words, risk in inquiry.commands.items() if risk is Risk.SAFE)
+    commands = tuple(inquiry.commands)
+    return ShellVerdict(NAMES[result.risk], result.reason, result.rule, commands, safe)
 
 
 def _judged(inquiry: Inquiry, command: str, shell: str) -> Finding:

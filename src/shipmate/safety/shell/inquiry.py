@@ -22,7 +22,7 @@ from shipmate.safety.shell.call import Call, Judge, Scope, program
 from shipmate.safety.shell.cmd import judge_cmd_script
 from shipmate.safety.shell.flow import arithmetic
 from shipmate.safety.shell.powershell import judge_powershell_script
-from shipmate.safety.shell.risk import HIDDEN, SAFE, Finding, ask, danger, worst
+from shipmate.safety.shell.risk import HIDDEN, SAFE, Finding, Risk, ask, danger, worst
 
 MAX_DEPTH = 10
 """Scripts nested deeper than this are taken as hidden."""
@@ -70,7 +70,7 @@ class Inquiry:
     """One check of one text."""
 
     def __init__(self) -> None:
-        self.commands: dict[tuple[str, ...], None] = {}
+        self.commands: dict[tuple[str, ...], Risk] = {}
         self.judged = 0
 
     def command(self, words: Sequence[str], scope: Scope, feed: str | None) -> Finding:
@@ -81,7 +81,13 @@ class Inquiry:
         if not words or not words[0] or _hidden_name(words[0]):
             unseen = danger("hidden-command", "The name of the command is not visible.")
             return worst([self._if_empty(words, scope, feed)], unseen)
-        self.commands[tuple(words)] = None
+        key = tuple(words)
+        self.commands.setdefault(key, Risk.SAFE)
+        found = self._judged(words, scope, feed)
+        self.commands[key] = max(found.risk, self.commands[key])
+        return found
+
+    def _judged(self, words: Sequence[str], scope: Scope, feed: str | None) -> Finding:
         if _about(words):
             return ask("about", "Shows a program's help or version.")
         call = Call(

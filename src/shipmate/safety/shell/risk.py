@@ -73,3 +73,5 @@ class ShellVerdict:
     rule: str
     commands: tuple[tuple[str, ...], ...] = ()
     """The simple commands that would run, wrappers opened, each as its words."""
+    safe: frozenset[tuple[str, ...]] = frozenset()
+    """Those of them that are safe by themselves, wherever they stand in the text."""

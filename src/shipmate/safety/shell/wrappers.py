@@ -95,12 +95,12 @@ WRAPPERS: dict[str, Wrapper] = {
 
 def judge_wrapper(kind: Wrapper, call: Call) -> Iterator[Finding]:
     yield kind.floor
-    inner = _inner(call.args, kind)
+    within = inner(call.args, kind)
     texts = call.values("c", ("command", "call")) if call.name in {"flock", "npx"} else []
     if texts:
         yield from (call.script(text, "sh") for text in texts)
-    elif inner:
-        yield from wrapped(call, inner, kind.cap)
+    elif within:
+        yield from wrapped(call, within, kind.cap)
 
 
 def wrapped(call: Call, words: Sequence[str], cap: Risk = Risk.BLOCKED) -> Iterator[Finding]:
@@ -113,7 +113,7 @@ def wrapped(call: Call, words: Sequence[str], cap: Risk = Risk.BLOCKED) -> Itera
         yield capped(call.run(rest), cap)
 
 
-def _inner(args: tuple[str, ...], kind: Wrapper) -> tuple[str, ...]:
+def inner(args: tuple[str, ...], kind: Wrapper) -> tuple[str, ...]:
     if kind.after:
         if kind.after not in args:
             return ()

@@ -23,6 +23,7 @@ from shipmate.handlers.stored import stored
 from shipmate.handlers.table import ENDPOINTS
 from shipmate.llm.listing import is_local
 from shipmate.llm.providers import Providers
+from shipmate.llm.windows import Windows
 from shipmate.session.assembly import Assembly
 from shipmate.session.executor import Executor
 from shipmate.tools import processes, replacing
@@ -54,7 +55,10 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         store = await SqliteStore.open(config.data / DATABASE)
         stack.push_async_callback(store.close)
         providers = Providers(
-            lambda: config.settings.providers, config.secrets, config.data / MODELS
+            lambda: config.settings.providers,
+            config.secrets,
+            config.data / MODELS,
+            windows=Windows(await store.learned(), store.keep_learned),
         )
         stack.push_async_callback(providers.close)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
@@ -69,7 +73,9 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
             budgets=lambda: config.settings.budgets,
         )
         images = partial(stored, config.data / FILES)
-        executor = Executor(store, tasks, assembly.assemble, images, assembly.discard)
+        executor = Executor(
+            store, tasks, assembly.assemble, images, assembly.discard, providers.windows
+        )
         stack.push_async_callback(end_background)
         await asyncio.to_thread(processes.sweep, processes.owner(config.data / FILES))
         await executor.recover(resume_once=config.settings.server.resume_once)

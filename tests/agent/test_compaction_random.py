@@ -31,7 +31,8 @@ def test_a_compaction_at_any_unit_leaves_a_valid_request(
 ) -> None:
     context = Context("p", image=lambda _file: PNG)
     encoder = RequestEncoder(ModelInfo("a/m", vision=True), replay_reasoning="calls")
-    history = placed([User(id="task", text=TASK), *blocks])
+    placed_all = placed([User(id="task", text=TASK), *blocks])
+    history = [block for block in placed_all if not _hides_task(block)]
     for block in history:
         context.add(block)
     at = len(history) + 10
@@ -56,6 +57,11 @@ def test_a_compaction_at_any_unit_leaves_a_valid_request(
         for summary in [b for b in context.blocks if isinstance(b, Summary)]:
             context.add(msgspec.structs.replace(summary, undone=True))
             check(encoder, context)
+
+
+def _hides_task(block: AnyBlock) -> bool:
+    """No compaction makes such a summary."""
+    return isinstance(block, Summary) and block.replaces[0] <= 1
 
 
 def open_calls(context: Context) -> set[str]:

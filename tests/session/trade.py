@@ -2,9 +2,14 @@
 
 import asyncio
 import hashlib
+import inspect
+from collections import deque
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from shipmate.llm.model import ChatMessage
+from shipmate.llm.model import ChatMessage, ToolSpec
+from shipmate.llm.scripted import Played, Step
 from shipmate.protocol import (
     AnyEvent,
     DiffDetail,
@@ -85,3 +90,20 @@ def done(events: list[AnyEvent]) -> Done:
 
 def roles(messages: tuple[ChatMessage, ...]) -> list[str]:
     return [m.role for m in messages]
+
+
+def is_summary(messages: Sequence[ChatMessage]) -> bool:
+    """A request for a summary; the loop's own have a prompt."""
+    return messages[0].role == "user"
+
+
+def apart(steps: Iterable[Step], summaries: Iterable[Step]) -> list[Step]:
+    """One script out of two, as summaries are asked for beside the other requests."""
+    of_loop, of_summaries = deque(steps), deque(summaries)
+
+    async def play(messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> Played:
+        step = (of_summaries if is_summary(messages) else of_loop).popleft()
+        played: Any = step(messages, tools) if callable(step) else step
+        return await played if inspect.isawaitable(played) else played
+
+    return [play] * (len(of_loop) + len(of_summaries))

@@ -38,6 +38,19 @@ def close_open(transcript: Transcript, why: Closed, text: str, below: str = "") 
     ]
 
 
+def open_call(transcript: Transcript, call: str) -> ToolCall | None:
+    """The call of this id, in whatever thread, while it is open."""
+    calls = (c for thread in transcript.threads() for c in thread.open_calls())
+    return next((one for one in calls if one.id == call), None)
+
+
+def close_agent(transcript: Transcript, call: ToolCall) -> list[AnyBlock]:
+    """The blocks that end the sub-agent of `call`, which the user stopped alone."""
+    text = "Not run: stopped by the user."
+    inner = close_open(transcript, "stop", text, below=call.id)
+    return [*inner, *closed(transcript, call, None, "stop", text)]
+
+
 def _unanswered(asked: Pending, why: Closed) -> Pending:
     if isinstance(asked, ApprovalRequest):
         return structs.replace(asked, result=False, decided_by=why)

@@ -52,8 +52,8 @@ class Cut:
 
 def find_cut(context: Context, keep: int, *, all_but_last: bool = False) -> Cut | None:
     """Where to cut, so that the last units of at most `keep` tokens stay; None when there is
-    nothing to leave out. What is open stays, and what the user said last. `all_but_last`: keep
-    no more than that."""
+    nothing to leave out. What is open stays, what the user said last, and the last step.
+    `all_but_last`: the last step does not."""
     parts = context.parts()
     first = _after_task(context)
     end = _kept_from(context, parts, 0 if all_but_last else keep)
@@ -76,13 +76,15 @@ def _after_task(context: Context) -> int:
 
 
 def _kept_from(context: Context, parts: Sequence[Part], keep: int) -> int:
-    """Index of the first unit that stays."""
+    """Index of the first unit that stays: the last one does, which the model may not have seen,
+    unless `keep` is 0."""
     end, size = len(parts), 0
     if parts and parts[-1].messages and parts[-1].messages[0].role == "user":
         end -= 1
+    last = end - 1 if keep else end
     for index in range(end - 1, -1, -1):
         size += context.meter.measure(parts[index].messages)
-        if size > keep:
+        if size > keep and index < last:
             break
         end = index
     opened = [index for index, part in enumerate(parts) if part.open]
@@ -124,11 +126,11 @@ class Compaction:
 
     async def run(self, *, hard: bool = False) -> Summary | None:
         """Compact; None when there is nothing to sum up. Either the summary is kept, whole, or
-        nothing has changed. `hard`: keep as little as possible."""
+        nothing has changed. It replaces what was complete when it began; what is added while it
+        is made stays. `hard`: keep as little as possible."""
         cut = find_cut(self.context, round(KEEP * self.window), all_but_last=hard)
         if cut is None:
             return None
-        before = self.tokens()
         point("compact.begun")
         text, used = await self._text(cut)
         point("compact.asked")
@@ -138,7 +140,7 @@ class Compaction:
             replaces=cut.replaces,
             parent=self.parent,
         )
-        made = structs.replace(made, tokens_before=before, tokens_after=self._after(made))
+        made = structs.replace(made, tokens_before=self.tokens(), tokens_after=self._after(made))
         notes: list[System] = []
         last = [b for b in self.context.blocks if isinstance(b, Summary) and not b.undone]
         if poor(made) and last and poor(max(last, key=lambda b: b.pos)):

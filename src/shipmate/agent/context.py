@@ -66,6 +66,8 @@ class Context:
         """Those that count: neither undone nor replaced by a later one."""
         self.meter = Meter()
         self.compacting = asyncio.Lock()
+        self.summing: asyncio.Task[None] | None = None
+        """A compaction that is being made while the round goes on."""
         self._clear()
 
     def set_prompt(self, prompt: str) -> None:

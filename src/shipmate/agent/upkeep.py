@@ -1,22 +1,28 @@
 """What is looked after around each request of a round: room in the window, budgets."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from shipmate.agent.budgets import Reached, Spending
 from shipmate.agent.closing import close_open
-from shipmate.agent.compaction import Compaction, given_up
+from shipmate.agent.compaction import POOR, Compaction, given_up
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
+from shipmate.errors import ShipmateError
 from shipmate.llm.failures import RAISE_CONTEXT
 from shipmate.llm.model import ChatMessage, ModelError, Reply
 from shipmate.llm.prices import Costs
 from shipmate.llm.windows import Windows
-from shipmate.protocol import Done, System
+from shipmate.protocol import Done, Summary, System
 
 SERVER_CUTS = "server_cuts"
+FULL = 0.95
+"""Share of the window beyond which a request waits for the summary that is being made."""
+
+Start: TypeAlias = Callable[[Coroutine[object, object, None]], asyncio.Task[None]]
+"""Starts work that may outlive the round."""
 
 
 async def no_costs() -> Costs:
@@ -30,6 +36,7 @@ class Ledger:
     spending: Spending = field(default_factory=Spending)
     windows: Windows = field(default_factory=Windows)
     costs: Callable[[], Awaitable[Costs]] = no_costs
+    start: Start = asyncio.ensure_future
 
 
 @dataclass(slots=True)
@@ -40,7 +47,6 @@ class Upkeep:
     transcript: Transcript
     record: Callable[..., Awaitable[Any]]
     ledger: Ledger
-    _running: asyncio.Task[bool] | None = None
 
     @property
     def window(self) -> int:
@@ -55,28 +61,60 @@ class Upkeep:
     # --- room -----------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """A reply came: where the window fills, sum up while its calls are answered."""
-        if self._running is None and self.crowded():
-            self._running = asyncio.ensure_future(self._compact())
+        """Where the window fills, sum up while the round goes on with calls and requests."""
+        if self.transcript.context.summing is None and self.crowded():
+            self._start(self._compact())
+
+    async def by_hand(self, outcome: asyncio.Future[Summary | None]) -> None:
+        """Sum up, however full the window is; what is being summed up already is the outcome.
+        None: there was nothing to sum up. Without an outcome it was ended before."""
+        context = self.transcript.context
+        if context.summing is None:
+            self._start(self._by_hand(outcome))
+        known = {block.id for block in context.blocks if isinstance(block, Summary)}
+        await self._summed()
+        made = [b for b in context.blocks if isinstance(b, Summary) and b.id not in known]
+        if made and not outcome.done():
+            outcome.set_result(made[-1])
+
+    def _start(self, work: Coroutine[object, object, None]) -> None:
+        context = self.transcript.context
+        context.summing = self.ledger.start(work)
+        context.summing.add_done_callback(lambda _: setattr(context, "summing", None))
+
+    async def _by_hand(self, outcome: asyncio.Future[Summary | None]) -> None:
+        compaction = self._compaction()
+        async with self.transcript.context.compacting:
+            try:
+                made = await compaction.run() or await compaction.run(hard=True)
+            except ShipmateError as error:
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(made)
 
     async def make_room(self) -> None:
-        """Before a request, at the latest."""
-        if self._running is not None:
-            running, self._running = self._running, None
-            await running
-        if self.crowded():
+        """Before a request: what is being summed up is waited for where it would not fit."""
+        if not self._overflows():
+            self.begin()
+            return
+        await self._summed()
+        if self._overflows():
             await self._compact()
 
     async def end(self) -> None:
-        """The round is over; what is being summed up is given up."""
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.gather(self._running, return_exceptions=True)
-            self._running = None
+        """The thread came to its end: what is being summed up of a sub-agent's is given up."""
+        running = self.transcript.context.summing
+        if running is not None and self.transcript.parent:
+            running.cancel()
+            await asyncio.wait([running])
 
     async def shrink(self, refusal: ModelError) -> bool:
         """The provider says that the request was too long: true when it is shorter now."""
-        learned = self.ledger.windows.learn(self.agent.model.info.id, str(refusal))
+        info, before = self.agent.model.info, self.tokens()
+        learned = await self.ledger.windows.learn(info.id, info.context_length, str(refusal))
+        await self._summed()
+        if self.tokens() < (1 - POOR) * before and not self._overflows():
+            return True
         async with self.transcript.context.compacting:
             compaction = self._compaction()
             made = await compaction.run(hard=not learned)
@@ -84,14 +122,26 @@ class Upkeep:
                 made = await compaction.run(hard=True)
         return made is not None and made.tokens_after < made.tokens_before
 
+    async def _summed(self) -> None:
+        """Wait for what is being summed up; whoever waits may be cancelled alone."""
+        if (running := self.transcript.context.summing) is not None:
+            await asyncio.wait([running])
+
+    def _overflows(self) -> bool:
+        """The next request would leave no room for its answer."""
+        info = self.agent.model.info
+        share = max(self.agent.compact_at, min(FULL, 1 - info.max_output / self.window))
+        return self.tokens() >= share * self.window
+
     def crowded(self) -> bool:
         """The next request would fill the window, and a compaction may help."""
         full = self.tokens() >= self.agent.compact_at * self.window
         return full and not given_up(self.transcript.context)
 
-    async def _compact(self) -> bool:
+    async def _compact(self) -> None:
         async with self.transcript.context.compacting:
-            return self.crowded() and await self._compaction().run() is not None
+            if self.crowded():
+                await self._compaction().run()
 
     def _compaction(self) -> Compaction:
         context, parent = self.transcript.context, self.transcript.parent

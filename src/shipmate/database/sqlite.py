@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from shipmate.database.writer import Writer, connect, explain
 from shipmate.errors import StorageError
 from shipmate.faults import point
 from shipmate.llm.prices import Costs
+from shipmate.llm.windows import Learned
 from shipmate.protocol import AnyBlock, Pending, Queued, SessionRow, decode_kept
 from shipmate.safety.rules.rule import Rule
 
@@ -182,6 +184,15 @@ class SqliteStore:
 
     async def usage(self, session: str = "", days: int = 30) -> list[UsageRow]:
         return await self.read(lambda db: usage.listed(db, session, usage.days_ago(days - 1)))
+
+    async def learned(self) -> dict[str, Learned]:
+        query = "SELECT model, context, context_set, output, output_set FROM learned"
+        found = await self.read(lambda db: db.execute(query).fetchall())
+        return {model: Learned(*told) for model, *told in found}
+
+    async def keep_learned(self, model: str, learned: Learned) -> None:
+        statement = "INSERT OR REPLACE INTO learned VALUES (?, ?, ?, ?, ?)"
+        await self._writer.run(lambda db: db.execute(statement, (model, *astuple(learned))))
 
     def append_text(self, session: str, message: str, text: str, reasoning: str) -> None:
         statement = (

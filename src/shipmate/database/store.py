@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from shipmate.database.usage import UsageRow
 from shipmate.llm.prices import Costs
+from shipmate.llm.windows import Learned
 from shipmate.protocol import AnyBlock, Pending, Queued, SessionRow
 from shipmate.safety.rules.rule import Rule
 
@@ -157,6 +158,12 @@ class Store(Protocol):
     async def usage(self, session: str = "", days: int = 30) -> list[UsageRow]:
         """What was used in the last `days` days, of one session or of all."""
         ...
+
+    async def learned(self) -> dict[str, Learned]:
+        """What providers told of their models' limits, by `provider/model`."""
+        ...
+
+    async def keep_learned(self, model: str, learned: Learned) -> None: ...
 
     def append_text(self, session: str, message: str, text: str, reasoning: str) -> None:
         """Keep more of a message that is being streamed; written with the next batch.

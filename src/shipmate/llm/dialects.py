@@ -8,12 +8,14 @@ from typing import Any, cast
 from shipmate.llm.connections import Connections
 from shipmate.llm.known import KNOWN
 from shipmate.llm.listing import is_local
+from shipmate.llm.lowering import LoweringModel
 from shipmate.llm.model import ChatMessage, Model, ModelInfo, StreamItem, ToolSpec
 from shipmate.llm.openai import PATIENT, Endpoint, Limits, OpenAIModel
 from shipmate.llm.rescue import RescueModel
 from shipmate.llm.retry import RetryingModel
 from shipmate.llm.schema import SchemaModel, summary
 from shipmate.llm.settings import ModelSettings, ProviderSettings, ToolMode
+from shipmate.llm.windows import Windows
 
 
 def endpoint_of(title: str, base_url: str, settings: ProviderSettings, api_key: str) -> Endpoint:
@@ -56,16 +58,23 @@ def in_mode(
     end: Endpoint,
     model: ModelSettings,
     connections: Connections,
+    windows: Windows,
     *,
     local: bool,
 ) -> Model:
     """The model, asked for tool calls in the way that is set, else in the one that fits: native;
     on this machine with rescue, and by schema once calls had to be rescued twice."""
-    limit: dict[str, Any] = {"max_tokens": model.max_output} if model.max_output else {}
 
     def constrained(fields: Mapping[str, Any]) -> Model:
-        with_fields = replace(end, extra={**end.extra, **limit, **fields})
-        return RetryingModel(OpenAIModel(info, with_fields, connections))
+        def plain(limit: Mapping[str, int]) -> Model:
+            with_fields = replace(end, extra={**end.extra, **limit, **fields})
+            return OpenAIModel(info, with_fields, connections)
+
+        most = model.max_output
+        if most is None:
+            return RetryingModel(plain({}))
+        lowering = LoweringModel(lambda most: plain({"max_tokens": most}), most, windows)
+        return RetryingModel(lowering)
 
     mode: ToolMode = model.tool_mode or ("native+rescue" if local else "native")
     native = constrained({})

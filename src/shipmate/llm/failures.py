@@ -21,7 +21,7 @@ _TOO_LONG = re.compile(
 )
 _REPLY_TOO_LONG = re.compile(
     r"max(imum)?[_ ](completion[_ ]|output[_ ]|new[_ ])?tokens\W{0,3}[^.]{0,60}"
-    r"too (large|high|big)",
+    r"(too (large|high|big)|valid range|less than or equal|maximum allowed)",
     re.IGNORECASE,
 )
 """The reply that was asked for is too long, not what was sent."""
@@ -80,7 +80,11 @@ def failure_of(
     if kind in ("overloaded", "provider"):
         message = f"{provider} failed{number}: {_sentence(words)}"
     return ModelError(
-        f"{message} {advice}".strip(), kind=kind, partial=partial, retry_after=retry_after
+        f"{message} {advice}".strip(),
+        kind=kind,
+        partial=partial,
+        retry_after=retry_after,
+        reply_too_long=kind == "refused" and bool(_REPLY_TOO_LONG.search(heard.words)),
     )
 
 

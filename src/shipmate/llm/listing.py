@@ -81,6 +81,7 @@ def info_of(provider: str, model: ModelSettings, offered: Offered | None) -> Mod
         context_length=length,
         context_source=source,
         vision=sees if model.vision is None else model.vision,
+        max_output=model.max_output or 0,
         thinking=thinks if model.thinking is None else model.thinking,
         price=model.price.as_mapping() if model.price else {},
     )

@@ -112,6 +112,8 @@ class ModelInfo:
     context_source: Literal["config", "table", "server", "default"] = "default"
     vision: bool = False
     thinking: bool = False
+    max_output: int = 0
+    """Tokens of a reply that are asked for; 0: the provider's own limit."""
     price: Mapping[str, float] = field(default_factory=dict[str, float])
     """Per million tokens: input, cached, output. Empty: not known."""
 
@@ -145,12 +147,15 @@ class ModelError(ShipmateError):
         kind: ErrorKind = "provider",
         partial: Reply | None = None,
         retry_after: float | None = None,
+        reply_too_long: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind: ErrorKind = kind
         self.partial = partial
         self.retry_after = retry_after
         """Seconds the provider asked to wait."""
+        self.reply_too_long = reply_too_long
+        """A longer reply was asked for than the model gives (`refused`)."""
 
 
 class Model(Protocol):

@@ -30,6 +30,7 @@ from shipmate.llm.offline.served import offline_model
 from shipmate.llm.probe import Offered, check_key, offered
 from shipmate.llm.scripted import DEMO
 from shipmate.llm.settings import ModelSettings, ProviderSettings
+from shipmate.llm.windows import Windows
 from shipmate.safety.secrets import Secrets
 
 
@@ -59,10 +60,12 @@ class Providers:
         secrets: Secrets,
         models_folder: Path,
         connections: Connections | None = None,
+        windows: Windows | None = None,
     ) -> None:
         self.models_folder = models_folder
         """Where offline models are kept (`<data>/models`)."""
         self.connections = connections or Connections()
+        self.windows = windows or Windows()
         self._settings = settings
         self._secrets = secrets
         self._live: dict[str, tuple[Offered, ...]] = {}
@@ -188,4 +191,5 @@ class Providers:
             provider_title(provider, settings), base_url_of(settings), settings, self._key(settings)
         )
         info = info_of(provider, wanted, found)
-        return in_mode(info, end, wanted, self.connections, local=is_local(settings))
+        local = is_local(settings)
+        return in_mode(info, end, wanted, self.connections, self.windows, local=local)

@@ -1,7 +1,9 @@
-"""The real windows of models, as their providers tell them when a request did not fit."""
+"""The real limits of models, as their providers tell them when a request did not fit."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 LEAST = 512
 """A smaller number is not a window."""
@@ -37,19 +39,53 @@ def _told(message: str) -> Iterator[int]:
                 yield number
 
 
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What providers told of a model. Each holds only as long as what is set for the model is
+    what was set then: so a new setting is tried."""
+
+    window: int = 0
+    window_set: int = 0
+    output: int = 0
+    output_set: int = 0
+
+
+Keep: TypeAlias = Callable[[str, Learned], Awaitable[None]]
+
+
+async def _not_kept(_model: str, _learned: Learned) -> None:
+    """For who forgets it at the end."""
+
+
 class Windows:
-    """Tokens of the models' windows that were learned since the start."""
+    """Tokens that models take and give, as their providers told: by `provider/model`."""
 
-    def __init__(self) -> None:
-        self._told: dict[str, int] = {}
+    def __init__(self, known: Mapping[str, Learned] | None = None, keep: Keep = _not_kept) -> None:
+        self._told = dict(known or {})
+        self._keep = keep
 
-    def learn(self, model: str, message: str) -> bool:
-        """Take in a refusal of the model `provider/model`; false when it names no window."""
+    async def learn(self, model: str, known: int, message: str) -> bool:
+        """Take in a refusal of a model whose window was taken for `known`; false when it names
+        no window."""
         told = window_told(message)
         if told:
-            self._told[model] = told
+            await self._learn(model, window=told, window_set=known)
         return bool(told)
 
     def of(self, model: str, known: int) -> int:
         """The window of a model: what its provider told, else what is `known` of it."""
-        return min(known, self._told.get(model, known))
+        told = self._told.get(model, Learned())
+        return min(known, told.window) if told.window_set == known else known
+
+    async def lower(self, model: str, wanted: int, most: int) -> None:
+        """The model gives no replies of `wanted` tokens, but of `most`."""
+        await self._learn(model, output=most, output_set=wanted)
+
+    def output(self, model: str, wanted: int) -> int:
+        """How long a reply may be asked for, where `wanted` is set."""
+        told = self._told.get(model, Learned())
+        return min(wanted, told.output) if told.output_set == wanted else wanted
+
+    async def _learn(self, model: str, **told: int) -> None:
+        self._told[model] = replace(self._told.get(model, Learned()), **told)
+        await self._keep(model, self._told[model])

@@ -1,50 +1,48 @@
 """What a person does to summaries: compact now, edit one, take one back."""
 
+import asyncio
 from typing import Any
 
 from msgspec import structs
 
-from shipmate.agent.compaction import Compaction
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
-from shipmate.agent.upkeep import Ledger, Upkeep
+from shipmate.agent.upkeep import Upkeep
 from shipmate.errors import ConflictError, NotFoundError, ShipmateError
-from shipmate.llm.windows import Windows
 from shipmate.protocol import AnyBlock, ContextUsage, Summary
 from shipmate.session.door import Door
+from shipmate.session.ledgers import Ledgers
 from shipmate.session.rounds import Assemble
 
 
 class Compacting:
-    def __init__(self, door: Door, assemble: Assemble, windows: Windows) -> None:
+    def __init__(self, door: Door, assemble: Assemble, ledgers: Ledgers) -> None:
         self._door = door
         self._assemble = assemble
-        self._windows = windows
+        self._ledgers = ledgers
 
     async def now(self, session: str) -> Summary:
-        """Compact the session, whether a round runs or not. 409: there is nothing to sum up."""
+        """Compact the session, whether a round runs or not; where that is being done already,
+        its outcome. 409: there is nothing to sum up, or Stop ended it."""
         row = await self._door.store.session(session)
         agent = await self._assemble(row)
+        outcome: asyncio.Future[Summary | None] = asyncio.get_running_loop().create_future()
         with self._door.held(session):
             transcript = await self._door.transcript(session)
             transcript.context.set_prompt(agent.prompt)
-            async with transcript.context.compacting:
-                compaction = self._compaction(session, agent, transcript)
-                made = await compaction.run() or await compaction.run(hard=True)
-        if made is None:
+            upkeep = self._upkeep(session, agent, transcript)
+            await upkeep.by_hand(outcome)
+        if not outcome.done():
+            raise ConflictError("Summing up was ended before it was done; what was sent stays.")
+        if (made := outcome.result()) is None:
             raise ConflictError(
                 "There is nothing to sum up: the first task and the last step are always kept."
             )
         return _summary_of(await self._door.store.block(session, made.id))
 
-    def crowded(self, agent: Agent, transcript: Transcript) -> bool:
-        """The next request would fill the window."""
-        return self._upkeep("", agent, transcript).crowded()
-
-    async def ahead(self, session: str, agent: Agent, transcript: Transcript) -> None:
+    def ahead(self, session: str, agent: Agent, transcript: Transcript) -> None:
         """After a round: compact before the user writes again, where the window fills."""
-        with self._door.held(session):
-            await self._upkeep(session, agent, transcript).make_room()
+        self._upkeep(session, agent, transcript).begin()
 
     async def edit(self, session: str, block: str, text: str) -> Summary:
         """Change the text of a summary that counts."""
@@ -66,6 +64,7 @@ class Compacting:
 
     async def _change(self, session: str, block: str, revise: Any) -> Summary:
         async with self._door.turn(session):
+            await self._ledgers.beside.end(session)  # it was told what is changed here
             transcript = await self._door.transcript(session)
             written = await self._door.change(session, block, revise)
             changed = _summary_of(written.saved[0].block)
@@ -76,15 +75,11 @@ class Compacting:
                 await self._door.record(session, row={"context_usage": known})
         return changed
 
-    def _compaction(self, session: str, agent: Agent, transcript: Transcript) -> Compaction:
-        upkeep = self._upkeep(session, agent, transcript)
-        return Compaction(agent, transcript.context, upkeep.record, upkeep.window)
-
     def _upkeep(self, session: str, agent: Agent, transcript: Transcript) -> Upkeep:
         async def record(*blocks: AnyBlock, row: dict[str, Any] | None = None) -> None:
             await self._door.record(session, *blocks, row=row)
 
-        return Upkeep(agent, transcript, record, Ledger(windows=self._windows))
+        return Upkeep(agent, transcript, record, self._ledgers.of(session, transcript))
 
 
 def _summary(kept: AnyBlock) -> Summary:

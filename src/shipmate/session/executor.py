@@ -7,13 +7,14 @@ from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from shipmate.agent.closing import close_open, closed
+from shipmate.agent.closing import close_agent, close_open, open_call
 from shipmate.agent.context import LoadImage, no_image
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Store
 from shipmate.errors import ConflictError, NotFoundError, ShipmateError
 from shipmate.faults import point
+from shipmate.llm.windows import Windows
 from shipmate.protocol import (
     AnyBlock,
     ApprovalRequest,
@@ -28,12 +29,14 @@ from shipmate.protocol import (
 )
 from shipmate.session import following
 from shipmate.session.background import Background
+from shipmate.session.beside import Beside
 from shipmate.session.compacting import Compacting
 from shipmate.session.deciding import Deciding
 from shipmate.session.decision import Decision
 from shipmate.session.door import Door
 from shipmate.session.engine import Engine
 from shipmate.session.hub import Frame, Hub
+from shipmate.session.ledgers import Ledgers
 from shipmate.session.queue import Queue
 from shipmate.session.recovery import RESUMED, recover, to_resume
 from shipmate.session.rounds import STOP, Assemble, Rounds
@@ -65,17 +68,20 @@ class Executor:
         assemble: Assemble,
         image: LoadImage = no_image,
         discard: Discard = _nothing_else,
+        windows: Windows | None = None,
     ) -> None:
         self.store = store
         self._discard = discard
         self.door = Door(store, Hub(), image)
         self._tasks = Background(tasks)
         self._titles = Titles(self.door, self._tasks)
-        self._rounds = Rounds(self.door, assemble, self._tasks, self.runs, self._finished)
+        self._beside = Beside(self.door, self._tasks)
+        ledgers = Ledgers(self.door, self._beside, windows or Windows())
+        self._rounds = Rounds(self.door, assemble, self._tasks, self.runs, self._finished, ledgers)
         self._engine = Engine(self._tasks, self._rounds.run)
         self._deciding = Deciding(self.door, assemble, self._decided)
         self.queue = Queue(self.door, self._say, self.runs)
-        self.compacting = Compacting(self.door, assemble, self._rounds.windows)
+        self.compacting = Compacting(self.door, assemble, ledgers)
         """Summing up older messages by hand."""
 
     def runs(self, session: str) -> bool:
@@ -176,6 +182,7 @@ class Executor:
         """End what runs and close what waits. Harmless where nothing does."""
         async with self.door.turn(session):
             ran = await self._engine.stop(session, STOP)
+            await self._beside.end(session)
             transcript = await self.door.transcript(session)
             point("stop.cut")
             closed = close_open(transcript, "stop", "Not run: stopped by the user.")
@@ -190,17 +197,14 @@ class Executor:
         `NotFoundError`: none does."""
         async with self.door.turn(session):
             transcript = await self.door.transcript(session)
-            open_calls = [c for thread in transcript.threads() for c in thread.open_calls()]
-            found = next((c for c in open_calls if c.id == call and transcript.below(call)), None)
-            if found is None:
+            found = open_call(transcript, call)
+            if found is None or not transcript.below(call):
                 raise NotFoundError(f"No agent works for the call {call!r}; it may have ended.")
             if self.runs(session):
                 await self._rounds.stop_agent(session, call)
                 self._engine.advance(session)
                 return
-            text = "Not run: stopped by the user."
-            inner = close_open(transcript, "stop", text, below=call)
-            blocks = [*inner, *closed(transcript, found, None, "stop", text)]
+            blocks = close_agent(transcript, found)
             if self.door.row(session).status in ("interrupted", "error"):
                 await self.door.record(session, *blocks)
                 await self.door.record(session, row=transcript.waiting_fields())
@@ -243,6 +247,7 @@ class Executor:
         """Stop it if it runs, then remove all of it."""
         async with self.door.turn(session):
             await self._engine.stop(session, STOP)
+            await self._beside.end(session)
             await self._discard(session, await self.store.delete_session(session))
             self.door.forget(session)
             self.door.tell(SessionDeleted(session=session))
@@ -267,9 +272,7 @@ class Executor:
         await self._tasks.end(end - asyncio.get_running_loop().time())
 
     def _finished(self, row: SessionRow, agent: Agent, transcript: Transcript) -> None:
-        if self.compacting.crowded(agent, transcript):
-            work = self.compacting.ahead(row.id, agent, transcript)
-            self._tasks.start(work, f"the compaction of session {row.id}")
+        self.compacting.ahead(row.id, agent, transcript)
         self._titles.finished(row, agent, transcript)
         self.queue.finished(row.id)
         self._tasks.start(self.queue.next(row.id), f"the queue of session {row.id}")

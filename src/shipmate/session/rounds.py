@@ -13,14 +13,13 @@ from shipmate.agent.crew import Crew
 from shipmate.agent.loop import Round
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
-from shipmate.agent.upkeep import Ledger
 from shipmate.errors import NotFoundError, ShipmateError, StorageError
 from shipmate.faults import point
 from shipmate.llm.model import ModelError
-from shipmate.llm.windows import Windows
 from shipmate.protocol import AnyBlock, Done, Message, SessionRow, Status, System
 from shipmate.session.background import Background
 from shipmate.session.door import Door
+from shipmate.session.ledgers import Ledgers
 from shipmate.session.speech import Speech
 from shipmate.session.standing import standing
 
@@ -55,9 +54,9 @@ class Rounds:
     """Whether a round of the session runs."""
     finished: Callable[[SessionRow, Agent, Transcript], None]
     """Told of each round that came to its final answer."""
+    ledgers: Ledgers
     crews: dict[str, Crew] = field(default_factory=dict[str, Crew])
     """The sub-agents of the rounds that run, by session."""
-    windows: Windows = field(default_factory=Windows)
     stopped: set[str] = field(default_factory=set[str])
     """Calls whose sub-agents are to end, in rounds that run."""
 
@@ -149,7 +148,7 @@ class Rounds:
         if transcript.steps == 0:
             agent.work.guard.new_round()
 
-        ledger = Ledger(transcript.spending, self.windows, lambda: self.door.store.costs(session))
+        ledger = self.ledgers.of(session, transcript)
         crew = Crew(transcript, record, speech, standing(self.door, row), ledger, self.stopped)
         self.crews[session] = crew
         return crew.round(agent, transcript)

@@ -30,6 +30,7 @@ from shipmate.protocol import (
 from shipmate.session import following
 from shipmate.session.background import Background
 from shipmate.session.beside import Beside
+from shipmate.session.changing import check_changeable, told
 from shipmate.session.compacting import Compacting
 from shipmate.session.deciding import Deciding
 from shipmate.session.decision import Decision
@@ -46,9 +47,6 @@ from shipmate.tools.tool import SHUTDOWN
 log = logging.getLogger(__name__)
 
 NOTHING_WAITS = {"pending_approval": "", "pending_question": "", "error": ""}
-CHANGEABLE = frozenset({"title", "archived", "bypass_approval", "provider", "agent"})
-
-
 Discard: TypeAlias = Callable[[str, Collection[str]], Awaitable[None]]
 """Removes what a session has beside its blocks: background commands, stored outputs, and those
 stored files, by their ids, that it alone showed."""
@@ -82,7 +80,6 @@ class Executor:
         self._deciding = Deciding(self.door, assemble, self._decided)
         self.queue = Queue(self.door, self._say, self.runs)
         self.compacting = Compacting(self.door, assemble, ledgers)
-        """Summing up older messages by hand."""
 
     def runs(self, session: str) -> bool:
         """Whether a round of the session runs."""
@@ -234,11 +231,11 @@ class Executor:
             point("dismiss.recorded")
 
     async def update(self, session: str, **fields: Any) -> SessionRow:
-        """Change the row: title, archived, bypass_approval, provider, agent."""
-        if unknown := set(fields) - CHANGEABLE:
-            raise ShipmateError(f"These fields cannot be changed: {', '.join(sorted(unknown))}.")
+        """Change the row; see `session.changing`."""
+        check_changeable(fields)
         async with self.door.turn(session):
-            return (await self.door.record(session, row=fields)).row
+            notices = await told(self.store, session, fields)
+            return (await self.door.record(session, *notices, row=fields)).row
 
     async def clear_todo(self, session: str) -> None:
         await self.door.record(session, Todo(id="todo"))

@@ -1,0 +1,51 @@
+"""What of a session's row can be changed; in mid-round the thread tells of it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from shipmate.database.store import Store
+from shipmate.errors import ShipmateError
+from shipmate.protocol import SessionRow, System
+
+CHANGEABLE = frozenset({"title", "archived", "bypass_approval", "provider", "agent"})
+CODE = "changed"
+"""Of the notices."""
+_NAMES = {"provider": "model", "agent": "agent"}
+_RUNNING = (
+    "What runs keeps {before}; {after} takes over with the next message, or when the round goes "
+    "on after a pause."
+)
+_WAITING = "{after} takes over when the round goes on."
+BYPASS_ON = (
+    "The bypass was turned on: from the next call on, files inside the project are written without "
+    "asking. What waits for a decision already still waits."
+)
+BYPASS_OFF = "The bypass was turned off: from the next call on, every change of a file asks again."
+
+
+def check_changeable(fields: Mapping[str, Any]) -> None:
+    if unknown := set(fields) - CHANGEABLE:
+        raise ShipmateError(f"These fields cannot be changed: {', '.join(sorted(unknown))}.")
+
+
+async def told(store: Store, session: str, fields: Mapping[str, Any]) -> list[System]:
+    """The notices of what changes in mid-round: what, and from when it holds. None between
+    rounds, where everything holds from the next message on."""
+    if not set(fields) & {*_NAMES, "bypass_approval"}:
+        return []
+    row = await store.session(session)
+    if row.status != "running" and not row.status.startswith("waiting"):
+        return []
+    return [System(text=text, code=CODE) for text in _texts(row, fields)]
+
+
+def _texts(row: SessionRow, fields: Mapping[str, Any]) -> Iterator[str]:
+    from_when = _RUNNING if row.status == "running" else _WAITING
+    for field, name in _NAMES.items():
+        before, after = getattr(row, field), fields.get(field, getattr(row, field))
+        if after != before:
+            rest = from_when.format(before=before, after=after)
+            yield f"The {name} was changed to {after}. {rest}"
+    bypass = fields.get("bypass_approval", row.bypass_approval)
+    if bypass != row.bypass_approval:
+        yield BYPASS_ON if bypass else BYPASS_OFF

@@ -104,13 +104,13 @@ def may_run(asked: Asked, decided: ApprovalRequest | None, *, bypass: bool) -> b
 
     Raises `ToolError` when it may not run: blocked, denied, or not what was approved.
     """
+    if decided is not None and decided.result is False:
+        raise ToolError(_denied(decided))
     _check_not_forbidden(asked)
     if decided is None:
         return asked.free or bool(asked.ahead(bypass=bypass))
     if decided.result is UNSET:
         return False
-    if not decided.result:
-        raise ToolError(_denied(decided))
     digest = asked.digest
     if decided.digest != (digest if decided.hunks is UNSET else bound(digest, decided.hunks)):
         raise ToolError(

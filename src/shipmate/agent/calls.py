@@ -15,7 +15,7 @@ from shipmate.agent.standing import Standing
 from shipmate.agent.transcript import Transcript
 from shipmate.errors import ShipmateError
 from shipmate.faults import point
-from shipmate.protocol import AnyBlock, ApprovalRequest, Pending, ToolCall, ToolResult
+from shipmate.protocol import AnyBlock, ApprovalRequest, Pending, ToolCall, ToolResult, encode
 from shipmate.safety.verdict import Verdict
 from shipmate.tools.agents import call_agent
 from shipmate.tools.arguments import parse_arguments, parse_raw
@@ -38,6 +38,9 @@ UNKNOWN_OUTCOME = (
     "look at what is there before you do."
 )
 
+EDITED = "[The user changed the arguments of this call before approving it. What ran: {ran}]"
+MAX_TOLD = 4_000
+"""Characters of those arguments that the model is told."""
 
 SpawnFor: TypeAlias = Callable[[ToolCall], Spawn]
 """How a call has another agent do its task."""
@@ -128,11 +131,20 @@ class Calls:
             return waits.pending
         except ToolStopped as stopped:
             output = await border(stopped.output, self.agent.work, call.id)
-            await asyncio.shield(self.record(_result(call, output, begun)))
+            await asyncio.shield(self.record(self._told(_result(call, output, begun))))
             raise
         except Exception as error:  # noqa: BLE001 - the first door: every failure is a result
-            return _failure(call, error, begun)
-        return _result(call, output, begun)
+            return self._told(_failure(call, error, begun))
+        return self._told(_result(call, output, begun))
+
+    def _told(self, result: ToolResult) -> ToolResult:
+        """The result, with what the user made of the call's arguments."""
+        approval = self.transcript.approval(result.call)
+        if approval is None or approval.arguments is UNSET:
+            return result
+        ran = encode(approval.arguments).decode()
+        ran = ran if len(ran) <= MAX_TOLD else f"{ran[:MAX_TOLD]}…"
+        return structs.replace(result, text=f"{EDITED.format(ran=ran)}\n{result.text}")
 
     async def start(self, call: ToolCall, judged: Judged) -> None:
         """On disk before the act: a call cut off while it runs is never run twice. What runs by
@@ -164,10 +176,13 @@ class Calls:
 
     def _context(self, call: ToolCall) -> ToolContext:
         question = self.transcript.question(call.id)
+        approval = self.transcript.approval(call.id)
+        hunks = approval.hunks if approval and approval.hunks is not UNSET else None
         return ToolContext(
             work=self.agent.work,
             call=call.id,
             emit=self._emit,
+            hunks=None if hunks is None else frozenset(hunks),
             answer=question if question and question.result is not UNSET else None,
             todo=self.transcript.todo,
             spawn=self.spawn(call) if self.spawn else None,

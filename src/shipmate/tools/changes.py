@@ -5,14 +5,14 @@ computed again while the files are held, and anything that differs from what was
 refuses. All of it blocks; `tools.read_write` runs it off the event loop's thread.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from shipmate.protocol import BlockedDetail, DiffDetail, FileChange
+from shipmate.protocol import BlockedDetail, DiffDetail
 from shipmate.safety.paths import Op, PathDecision
 from shipmate.safety.rules.rule import folders
 from shipmate.safety.verdict import Level, Subject, Verdict
-from shipmate.tools.diffs import file_change
+from shipmate.tools.change import Change, MakePlan, Plan, chosen
 from shipmate.tools.edits import Edit, apply_edits
 from shipmate.tools.files import decide, file_errors, note_seen, sha256, stamp_of
 from shipmate.tools.replacing import (
@@ -35,38 +35,6 @@ _NAMED = 20
 
 class PathRefusedError(ToolError):
     """A path that nobody can approve."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What becomes of one place. `after` is None for a folder that is made."""
-
-    place: PathDecision
-    asked: str
-    """The path as the call has it."""
-    before: bytes | None
-    after: bytes | None
-    said: tuple[str, ...] = ()
-    """What to tell of it when it is done."""
-    whole: bool = False
-    """The model gave the whole content."""
-
-    @property
-    def nothing(self) -> bool:
-        return self.place.exists if self.after is None else self.before == self.after
-
-    @property
-    def bound(self) -> str:
-        return "" if self.before is None else sha256(self.before)
-
-    def shown(self) -> FileChange:
-        if self.after is None:
-            return FileChange(path=self.place.relative, change="create_directory")
-        return file_change(self.place.relative, self.before, self.after)
-
-
-Plan = Sequence[Change]
-MakePlan = Callable[[], Plan]
 
 
 # --- plans ---------------------------------------------------------------------------------
@@ -228,6 +196,8 @@ def carry_out(ctx: ToolContext, paths: Iterable[tuple[str, Op]], make: MakePlan)
     with locked(places):
         plan = make()
         _check_bound(ctx.binds, plan, places)
+        if ctx.hunks is not None:
+            plan = chosen(plan, ctx.hunks)
         done: list[Change] = []
         try:
             for change in plan:
@@ -283,5 +253,7 @@ def _remember(work: Workspace, change: Change) -> None:
     guard, real = work.guard, change.place.real
     if not change.nothing:
         guard.reads.pop(real, None)
+    if change.partly:
+        return
     if change.whole or guard.seen.get(real) == change.bound:
         note_seen(guard, real, change.after)

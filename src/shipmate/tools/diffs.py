@@ -1,8 +1,11 @@
 """What a change does to a file, line by line, as an approval shows it. Always bounded."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from msgspec import structs
 
 from shipmate.protocol import FileChange, Hunk
 from shipmate.tools.decode import Text, decode, kind_of
@@ -28,19 +31,36 @@ class _Step:
     d: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Diff:
+    """Two contents as lines, and the steps from one to the other."""
+
+    old: Text
+    new: Text
+    old_lines: list[str]
+    new_lines: list[str]
+    steps: list[_Step]
+    cut: bool
+    """It was too much to compare."""
+
+
 def file_change(path: str, before: bytes | None, after: bytes) -> FileChange:
     """The change of one file; `before` is None when there was none. `path` is relative."""
     change = "create" if before is None else "modify"
-    old, new = decode(before or b""), decode(after)
-    if old is None or new is None:
-        kind = kind_of(after if new is None else before or b"")
-        return FileChange(path=path, change=change, note=f"{kind}, {len(after):,} bytes: not shown")
-    old_lines, new_lines = _lines(old.text), _lines(new.text)
-    steps, cut = _steps(old_lines, new_lines)
-    hunks, shown_all = _hunks(old_lines, new_lines, steps)
+    diff = _compared(before or b"", after)
+    if diff is None:
+        binary = after if decode(after) is None else before or b""
+        note = f"{kind_of(binary)}, {len(after):,} bytes: not shown"
+        return FileChange(path=path, change=change, note=note)
+    old_lines, new_lines, steps = diff.old_lines, diff.new_lines, diff.steps
+    hunks, shown_all = _hunks(diff)
+    if _apart(diff, before or b"", after):
+        hunks = tuple(structs.replace(hunk, id=_id(path, hunk)) for hunk in hunks)
+    if not shown_all and hunks:  # the last one is not whole
+        hunks = (*hunks[:-1], structs.replace(hunks[-1], id=""))
     long = any(len(line) > MAX_LINE for line in (*old_lines, *new_lines))
-    notes = _notes(before, old, new)
-    notes += ["the diff is cut"] * (cut or not shown_all) + ["long lines are cut"] * long
+    notes = _notes(before, diff.old, diff.new)
+    notes += ["the diff is cut"] * (diff.cut or not shown_all) + ["long lines are cut"] * long
     return FileChange(
         path=path,
         change=change,
@@ -49,6 +69,59 @@ def file_change(path: str, before: bytes | None, after: bytes) -> FileChange:
         hunks=hunks,
         note="; ".join(notes),
     )
+
+
+def accepted(path: str, before: bytes | None, after: bytes, ids: Collection[str]) -> bytes | None:
+    """The content with those hunks of `file_change` alone; None when none of them is in it.
+    Bytes outside them are those of `before`."""
+    shown = file_change(path, before, after).hunks
+    diff = _compared(before or b"", after)
+    chosen = [hunk.id in ids for hunk in shown]
+    if diff is None or not any(chosen):
+        return None
+    taken = {
+        step
+        for group, yes in zip(_groups(diff.steps), chosen, strict=False)
+        for step in group
+        if yes and not step.kept
+    }
+    old, new = _raw(before or b""), _raw(after)
+    return b"".join(
+        line
+        for step in diff.steps
+        for line in (new[step.c : step.d] if step in taken else old[step.a : step.b])
+    )
+
+
+def _compared(before: bytes, after: bytes) -> _Diff | None:
+    """None where one of them is no text."""
+    old, new = decode(before), decode(after)
+    if old is None or new is None:
+        return None
+    old_lines, new_lines = _lines(old.text), _lines(new.text)
+    return _Diff(old, new, old_lines, new_lines, *_steps(old_lines, new_lines))
+
+
+def _apart(diff: _Diff, before: bytes, after: bytes) -> bool:
+    """Whether hunks can be taken one without the other: lines are lines of bytes, too, and what
+    is shown as kept is kept to the byte."""
+    old, new = _raw(before), _raw(after)
+    if len(old) != len(diff.old_lines) or len(new) != len(diff.new_lines):
+        return False
+    kept = (step for step in diff.steps if step.kept)
+    return all(old[step.a : step.b] == new[step.c : step.d] for step in kept)
+
+
+def _raw(data: bytes) -> list[bytes]:
+    """Lines with their ends."""
+    lines = data.split(b"\n")
+    return [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _id(path: str, hunk: Hunk) -> str:
+    """The same for the same hunk of the same change."""
+    text = "\n".join((path, f"{hunk.old_start},{hunk.new_start}", *hunk.lines))
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
 
 
 def _lines(text: str) -> list[str]:
@@ -77,20 +150,20 @@ def _steps(old: Sequence[str], new: Sequence[str]) -> tuple[list[_Step], bool]:
     return [*steps, _Step(kept=True, a=end, b=len(old), c=stop, d=len(new))], cut
 
 
-def _hunks(
-    old: Sequence[str], new: Sequence[str], steps: Sequence[_Step]
-) -> tuple[tuple[Hunk, ...], bool]:
-    """Changes with the lines around them; and whether all of them are in."""
+def _hunks(diff: _Diff) -> tuple[tuple[Hunk, ...], bool]:
+    """Changes with the lines around them; and whether all of them are in, whole."""
     hunks: list[Hunk] = []
     left = MAX_SHOWN
-    for group in _groups(steps):
-        lines = [line for step in group for line in _shown(old, new, step)]
+    for group in _groups(diff.steps):
+        lines = [line for step in group for line in _shown(diff.old_lines, diff.new_lines, step)]
         first = group[0]
         kept = tuple(lines[:left])
         if kept:
             hunks.append(Hunk(old_start=first.a + 1, new_start=first.c + 1, lines=kept))
         left -= len(lines)
-    return tuple(hunks), left >= 0
+        if left < 0:
+            return tuple(hunks), False
+    return tuple(hunks), True
 
 
 def _groups(steps: Sequence[_Step]) -> list[list[_Step]]:

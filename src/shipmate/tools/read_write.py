@@ -8,9 +8,8 @@ from msgspec import Struct
 from shipmate.protocol import DiffDetail
 from shipmate.safety.paths import Op
 from shipmate.safety.verdict import Verdict
+from shipmate.tools.change import MakePlan, Plan
 from shipmate.tools.changes import (
-    MakePlan,
-    Plan,
     carry_out,
     judged,
     plan_content,

@@ -115,6 +115,8 @@ class ToolContext:
     """Records a block that the tool makes, such as the todo list."""
     binds: Mapping[str, str] = field(default_factory=dict[str, str])
     """What the judge bound the call to; a tool that writes compares before it does."""
+    hunks: frozenset[str] | None = None
+    """The hunks of its change that the user accepted; None: the whole of it."""
     answer: AskUser | None = None
     """The user's answer, when the tool had raised `NeedsAnswer`."""
     todo: AnyBlock | None = None

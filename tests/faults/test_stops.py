@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.agent.compaction import ASK as SUM_UP
 from tests.cli.server import Served, served
 from tests.faults.reader import Event, Reader
 from tests.faults.table import TABLE, share
@@ -25,17 +26,24 @@ CALL = call_reply(("write_file", {"path": "never.txt", "content": "x" * 3000}))
 SLEEP = ("shell_exec", {"command": f"sleep {MARK}"})
 TREE = ("shell_exec", {"command": f"(trap '' TERM; sleep {MARK} & sleep {MARK}; true) & wait"})
 AGENT = ("call_agent", {"agent": "explorer", "task": "look"})
+HELPER = ("call_agent", {"agent": "assistant", "task": "run it"})
+BIG = [("read_file", {"path": f"big{number}.txt"}) for number in range(3)]
+"""Files that fill the window of the model `small`."""
 ASK = ("ask_user", {"question": "Which?"})
 
 
 @dataclass(frozen=True)
 class Phase:
-    """`reached` is asked with each event; `approve`: the call that waits is approved first."""
+    """`reached` is asked with each event, or `asks`: it is reached with a request that holds these
+    words. `approve`: the call that waits is approved first; `queue`: a message waits as well."""
 
     name: str
     answers: tuple[Answer, ...]
     reached: Callable[[Event], bool] = lambda _event: False
+    asks: str = ""
+    model: str = "fake/m"
     approve: bool = False
+    queue: bool = False
     runs: bool = False
     """Reached when the command's process is there."""
 
@@ -50,6 +58,7 @@ def hang(body: bytes) -> Answer:
 
 PHASES = (
     Phase("just sent", (hang(b""),), kind("user")),
+    Phase("queued", (hang(b""),), kind("stream_start"), queue=True),
     Phase("connecting", (Answer(b"", after="hang"),), kind("stream_start")),
     Phase("first byte", (hang(b": hello\n\n"),), kind("stream_start")),
     Phase("streaming", (Answer(WORDS, split=150, delay=0.01),), kind("delta")),
@@ -67,6 +76,18 @@ PHASES = (
         (Answer(call_reply(AGENT)), hang(b"")),
         lambda event: event["type"] == "stream_start" and bool(event.get("parent")),
     ),
+    Phase(
+        "command of a sub-agent",
+        (Answer(call_reply(HELPER)), Answer(call_reply(SLEEP))),
+        approve=True,
+        runs=True,
+    ),
+    Phase(
+        "compaction",
+        (*(Answer(call_reply(read), when='"tools"') for read in BIG), hang(b"")),
+        asks=SUM_UP[:40],
+        model="fake/small",
+    ),
     Phase("wait before a retry", (error_reply(503),), kind("retry")),
     Phase("last words", (hang(WORDS.removesuffix(b"data: [DONE]\n\n")),), kind("delta")),
 )
@@ -76,9 +97,13 @@ PHASES = (
 def speaker(tmp_path: Path) -> Generator[Provider]:
     made = Provider()
     (tmp_path / "project").mkdir()
-    (tmp_path / "config.toml").write_text(
+    for _, read in BIG:
+        (tmp_path / "project" / read["path"]).write_text("many words of a file\n" * 450)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "config.toml").write_text(
         f'[providers.fake]\ntype = "openai"\nbase_url = "{made.url}"\n'
-        f'models = [{{ id = "m" }}]\n[projects.demo]\npath = "{tmp_path / "project"}"\n'
+        'models = [{ id = "m" }, { id = "small", context_length = 3000 }]\n'
+        f'[projects.demo]\npath = "{tmp_path / "project"}"\n'
     )
     yield made
     made.close()
@@ -121,9 +146,14 @@ def reach(
     """A round that is in that phase, and who follows it."""
     speaker.seen.clear()
     speaker.queue(*phase.answers)
-    new = {"provider": "fake/m", "project": "demo", "task": phase.name}
+    new = {"provider": phase.model, "project": "demo", "task": phase.name}
     answer, reader = begin(server, new)
-    event = read_until(answer, reader, phase.reached)
+    event = read_until(answer, reader, kind("user") if phase.asks else phase.reached)
+    if phase.asks:
+        assert wait_for(lambda: any(phase.asks in str(s.body) for s in speaker.seen), 20)
+    if phase.queue:
+        later = {"session": reader.session, "text": "later"}
+        server.api("POST", "/api/queue", later)
     if phase.approve:
         assert event["reason"] == "waiting_approval"
         server.api("POST", "/api/agent/approval", {"session": reader.session, "approved": True})
@@ -162,7 +192,7 @@ def test_stop_in_each_phase_is_over_at_once_and_leaves_nothing(
 ) -> None:
     took: dict[str, list[float]] = {}
     survivors = 0
-    with served(tmp_path) as server:
+    with served(tmp_path / "data") as server:
         warm = {"provider": "fake/m", "project": "demo", "task": "hello"}
         assert server.events(CHAT, warm)[-1]["finished"] is True  # what is heavy is imported
         for _ in range(TIMES if full else SAMPLE):

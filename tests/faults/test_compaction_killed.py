@@ -10,6 +10,7 @@ import pytest
 from shipmate.agent.summaries import SUMMARY
 from shipmate.llm.scripted import say
 from shipmate.protocol import Summary, ToolResult
+from tests.faults.table import TABLE
 from tests.play import stage
 from tests.session.trade import TOOLS, done
 
@@ -40,15 +41,29 @@ async def main(folder, point):
 
 asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
 """
-POINTS = ("asked", "record.before_commit", "record.committed", "record.before_publish")
+OLD = ("asked", "compact.asked", "record.before_commit")
+NEW = ("record.committed", "record.before_publish", "record.after_publish", "compact.recorded")
+TRIES = 8
+"""Of each point, with `--faults`."""
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("point", [*OLD, *NEW])
 async def test_killed_while_it_compacts_the_context_is_the_old_one_or_the_new_one(
-    tmp_path: Path, point: str
+    tmp_path: Path, point: str, full: bool
 ) -> None:
+    tries = TRIES if full else 1
+    for number in range(tries):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        await killed_and_gone_on(folder, point)
+    known = int(TABLE.rows.get("kills in a compaction", 0))
+    TABLE.put("kills in a compaction", known + tries)
+
+
+async def killed_and_gone_on(folder: Path, point: str) -> None:
     killed = subprocess.run(
-        [sys.executable, "-c", STORY, str(tmp_path), point],
+        [sys.executable, "-c", STORY, str(folder), point],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -57,10 +72,10 @@ async def test_killed_while_it_compacts_the_context_is_the_old_one_or_the_new_on
     )
     assert killed.returncode == -9, killed.stderr
     session = killed.stdout.strip()
-    async with stage(tmp_path, [say("Done.")], tools=TOOLS) as play:
+    async with stage(folder, [say("Done.")], tools=TOOLS) as play:
         assert len(await play.blocks(session, ToolResult)) == 2, "what is stored stays"
         made = await play.blocks(session, Summary)
-        assert len(made) == (0 if point in ("asked", "record.before_commit") else 1)
+        assert len(made) == (point in NEW)
         assert done(await play.say(session, "go on")).finished
         sent = "\n".join(m.text for m in play.model.requests[0].messages)
         old = ("the task" in sent, "file 0" in sent, SUMMARY in sent)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.config.directory import data_directory, held, network_file_system
+from shipmate.config.directory import data_directory, held
 from shipmate.errors import ConfigError, ConflictError
 
 
@@ -67,20 +67,3 @@ def test_a_directory_is_held_by_one_process_until_it_ends(tmp_path: Path) -> Non
         other.kill()
     with held(tmp_path):
         assert (tmp_path / "lock").exists()
-
-
-def test_a_network_file_system_is_known_by_the_longest_mount(tmp_path: Path) -> None:
-    mounts = tmp_path / "mounts"
-    mounts.write_text(
-        "/dev/vda / ext4 rw 0 0\nsrv:/x /home nfs4 rw 0 0\n//srv/y /mnt/with\\040blank cifs rw\n"
-        "tmpfs /home/local tmpfs rw 0 0\noverlay /var overlay rw 0 0\n"
-    )
-    for folder, kind in {
-        "/home/a/data": "nfs4",
-        "/mnt/with blank/data": "cifs",
-        "/home/local/data": "",
-        "/homes/data": "",
-        "/var/data": "",
-    }.items():
-        assert network_file_system(Path(folder), mounts) == kind, folder
-    assert network_file_system(tmp_path, tmp_path / "none") == ""

@@ -18,12 +18,11 @@ from shipmate.config import Config
 from shipmate.config.directory import (
     DATABASE,
     MODELS,
-    ON_A_NETWORK,
     data_directory,
-    network_file_system,
 )
 from shipmate.database.backups import backups, how_to_mend
 from shipmate.database.integrity import damage
+from shipmate.database.journal import ON_A_NETWORK, network_file_system
 from shipmate.errors import ShipmateError
 from shipmate.handlers.files import STATIC
 from shipmate.llm.detect import detect

@@ -23,12 +23,11 @@ from shipmate.cli import server_file
 from shipmate.cli.server_file import Running
 from shipmate.config import Config
 from shipmate.config.directory import (
-    ON_A_NETWORK,
     data_directory,
     held,
-    network_file_system,
 )
 from shipmate.database.daily import keep_daily
+from shipmate.database.journal import ON_A_NETWORK, network_file_system
 from shipmate.errors import ConfigError, ConflictError, ShipmateError
 from shipmate.faults import point
 from shipmate.handlers.gate import Gate

@@ -1,7 +1,6 @@
 """The data directory: where it is, and that one server at a time has it."""
 
 import os
-import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -34,26 +33,6 @@ def data_directory(
             "Choose another with --data or SHIPMATE_DATA."
         ) from error
     return path.resolve()
-
-
-_NETWORK = re.compile(
-    r"nfs\d?|cifs|smb\w*|9p|afs|ceph|glusterfs|lustre|davfs|fuse\.(sshfs|rclone|s3fs)"
-)
-ON_A_NETWORK = "a database is not safe there: move it to a disk of this machine"
-
-
-def network_file_system(folder: Path, mounts: Path = Path("/proc/mounts")) -> str:
-    """The kind of network file system the folder lies on, where the system tells; else ''."""
-    try:
-        lines = mounts.read_text("utf-8", "replace").split("\n")
-    except OSError:
-        return ""
-    found = ("", "")
-    for place, kind in (line.split(" ")[1:3] for line in lines if line.count(" ") >= 3):
-        path = place.replace("\\040", " ")
-        if folder.is_relative_to(path) and len(path) >= len(found[0]):
-            found = (path, kind)
-    return found[1] if _NETWORK.fullmatch(found[1]) else ""
 
 
 def held(data: Path) -> AbstractContextManager[None]:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from shipmate.database import rows, usage
 from shipmate.database.backups import back_up, how_to_mend
 from shipmate.database.integrity import DamagedError, check_quickly
+from shipmate.database.journal import is_logged
 from shipmate.database.migrations import is_older, migrate
 from shipmate.database.queue import Revise, read_queue, read_waiting, revise_queue
 from shipmate.database.rules import change_rule, delete_rule, insert_rules, read_rules
@@ -218,7 +219,7 @@ class SqliteStore:
 
 def _prepare(path: Path) -> str:
     """Open it once, look whether it is whole, bring it up to date; its epoch."""
-    log_is_gone = path.exists() and not Path(f"{path}-wal").exists()
+    log_is_gone = is_logged(path) and not Path(f"{path}-wal").exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with closing(connect(path)) as db:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shipmate.database.integrity import DamagedError, add_functions
+from shipmate.database.journal import file_system_of, journal_on
 from shipmate.errors import StorageError
 from shipmate.faults import point
 
@@ -32,7 +33,7 @@ class _Job:
 
 def connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    db.execute("PRAGMA journal_mode=WAL")
+    db.execute(f"PRAGMA journal_mode={journal_on(file_system_of(path.parent.resolve()))}")
     db.execute("PRAGMA foreign_keys=ON")
     db.execute("PRAGMA synchronous=NORMAL")
     add_functions(db)

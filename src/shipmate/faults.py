@@ -27,12 +27,14 @@ POINTS = frozenset(
     queue.changed queue.next queue.said
     title.asked title.before_record title.recorded
     delete.begun delete.rows_gone
+    restore.kept restore.log_gone restore.replaced
     migration.begun migration.done
     recover.begun recover.text_kept recover.row_kept
     shutdown.begun shutdown.rounds_cut
     """.split()
 )
-"""Each is passed in one place; `tests/faults` kills at all of them."""
+"""Each is passed in one place; `tests/faults` kills at all of them (at those of `restore`, which no
+server passes, `tests/database`)."""
 
 _name, _, _times = os.environ.get(KILL_AT, "").partition(":")
 _left = [int(_times or 1)]

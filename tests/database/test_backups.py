@@ -39,6 +39,25 @@ async def test_a_backup_of_a_database_in_use_is_whole_and_writers_go_on(tmp_path
     await store.close()
 
 
+async def test_a_backup_of_what_a_dead_server_left_changes_nothing_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, place = tmp_path / "sessions.db", tmp_path / "dead"
+    place.mkdir()
+    store = await SqliteStore.open(path)
+    session = (await store.create_session(row())).id
+    await store.write(session, [User(text="hello")])
+    for file in tmp_path.glob("sessions.db*"):  # as a kill leaves them
+        (place / file.name).write_bytes(file.read_bytes())
+    await store.close()
+    copied = back_up(place / "sessions.db", "manual")
+    assert len(content(copied)["blocks"]) == 1
+    again = await SqliteStore.open(place / "sessions.db")
+    assert len(await again.history(session)) == 1
+    assert caplog.text == "", "no log is missed"
+    await again.close()
+
+
 async def test_a_copy_that_is_not_whole_does_not_count(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     await filled(path)

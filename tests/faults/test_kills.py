@@ -23,6 +23,8 @@ SAMPLE = (
     *("agent.begun:2", "agent.ended", "compact.asked", "dismiss.recorded"),
 )
 """What is tried with every change."""
+PASSED = sorted(name for name in POINTS if not name.startswith("restore."))
+"""By a server."""
 TIMES = 3
 """At which passing of a point a server is killed: the first, and up to this one."""
 RANDOM = 160
@@ -72,12 +74,12 @@ def test_a_kill_at_any_point_loses_nothing_and_does_nothing_twice(
 ) -> None:
     kills = list(SAMPLE)
     if full:
-        kills = [f"{name}:{n}" for name in sorted(POINTS) for n in range(1, TIMES + 1)]
+        kills = [f"{name}:{n}" for name in PASSED for n in range(1, TIMES + 1)]
     trials = played(tmp_path, kills)
     hit = {str(kill).split(":")[0] for kill, one in zip(kills, trials, strict=True) if died(one)}
     missed = {kill.split(":")[0] for kill in kills} - hit
     ready = [seconds for one in trials for seconds in one.ready]
-    TABLE.put("kill points tried", f"{len(hit)} of {len(POINTS)}, {sum(map(died, trials))} kills")
+    TABLE.put("kill points tried", f"{len(hit)} of {len(PASSED)}, {sum(map(died, trials))} kills")
     TABLE.put(
         "ready after a kill",
         f"least {min(ready):.2f} s, median {share(ready, 50):.2f} s, most {max(ready):.2f} s",

@@ -81,10 +81,12 @@ def back_up(database: Path, kind: Kind, to: Path | None = None) -> Path:
 
 
 def copy(database: Path, target: Path) -> None:
-    """All of the database as it is at one moment, in one file. Writers are not held up."""
+    """All of the database as it is at one moment, in one file. Writers are not held up; the write-
+    ahead log that a dead server has left stays where it is."""
     if not database.exists():
         raise ShipmateError(f"There is no database {database} to copy.")
-    with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(target)) as copied:
+    source = sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)
+    with closing(source), closing(sqlite3.connect(target)) as copied:
         source.backup(copied)
         copied.execute("PRAGMA journal_mode=DELETE")
     for extra in BESIDE:

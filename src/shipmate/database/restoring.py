@@ -13,6 +13,7 @@ from shipmate.database.migrations import check_version
 from shipmate.database.salvage import Salvaged, salvage
 from shipmate.database.writer import connect, explain
 from shipmate.errors import ShipmateError, StorageError
+from shipmate.faults import point
 from shipmate.protocol import new_id
 
 _ACCESS = ("sign_ins", "api_tokens")
@@ -34,11 +35,14 @@ def restore(database: Path, backup: Path) -> Restored:
     if wrong := damage(backup, full=True):
         raise ShipmateError(f"{backup} is damaged and was not restored: {wrong}.")
 
+    whole = database.exists() and not damage(database, full=True)
+
     def make(target: Path) -> None:
         copy(backup, target)
         with closing(connect(target)) as db:
             _check_ours(db, backup)
-            if database.exists() and not damage(database, full=True):
+            if whole:
+                _fold_log(database)
                 _take_access(db, database)
 
     return _replace(database, make)
@@ -61,9 +65,12 @@ def _replace(database: Path, make: Callable[[Path], object]) -> Restored:
         make(fresh)
         sessions, blocks = _finish(fresh)
         kept = put_aside(database)
+        point("restore.kept")
         for extra in BESIDE:  # or they would be taken for those of the new one
             Path(f"{database}{extra}").unlink(missing_ok=True)
+        point("restore.log_gone")
         fresh.replace(database)
+        point("restore.replaced")
     except sqlite3.Error as error:
         raise explain(error) from error
     except OSError as error:
@@ -111,6 +118,14 @@ def _finish(fresh: Path) -> tuple[int, int]:
         blocks = db.execute("SELECT count(*) FROM blocks").fetchone()[0]
         db.execute("PRAGMA journal_mode=DELETE")
     return sessions, blocks
+
+
+def _fold_log(database: Path) -> None:
+    """Bring what is in the write-ahead log into the database: it may still be needed, when this
+    process is ended before the new one is in place."""
+    with closing(connect(database)) as db:
+        db.execute("DELETE FROM meta WHERE key = 'open'")  # no log is missed from now on
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _remove(file: Path) -> None:

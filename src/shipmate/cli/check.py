@@ -16,7 +16,9 @@ from shipmate.config.settings import Settings
 from shipmate.errors import ConfigError
 from shipmate.llm.invariants import check_request as broken_rules
 from shipmate.safety.paths import Op, decide_path
+from shipmate.safety.shell.risk import told
 from shipmate.safety.urls import check_url as judge_url
+from shipmate.session.projects import find_project, project_folder
 
 
 class ShellLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -52,8 +54,10 @@ def check_config(file: str, data: Path | None) -> int:
     return 2 if problems else 0
 
 
-def check_shell(shell: Shell) -> int:
+def check_shell(shell: Shell, project: str, data: Path | None) -> int:
     from shipmate.safety.shell import check_shell as judge  # the parsers are slow to import
+
+    ruled = _with_rules(project, data) if project else None
 
     def judged(line: str) -> dict[str, Any]:
         asked = _line(line, ShellLine, "command")
@@ -65,9 +69,28 @@ def check_shell(shell: Shell) -> int:
             "verdict": verdict.verdict,
             "reason": verdict.reason,
             "rule": verdict.rule,
+            "commands": [list(map(told, words)) for words in verdict.commands],
+            **(ruled(asked.command) if ruled and kind is Shell.BASH else {}),
         }
 
     return _each(judged)
+
+
+def _with_rules(project: str, data: Path | None) -> Callable[[str], dict[str, Any]]:
+    """What the rules in force in a project make of a command, which bash runs there."""
+    from shipmate.cli.rules import known, projects
+    from shipmate.safety.rules.trial import tried
+
+    there = projects(data)
+    key, root = find_project(there, project), project_folder(there, project)
+    rules = [rule for rule in known(data) if rule.holds("", key)]
+
+    def ruled(command: str) -> dict[str, Any]:
+        trial = tried("shell", command, rules, root)
+        texts = [f"{rule.effect} {rule.text}" for rule in trial.rules]
+        return {"with_rules": trial.verdict, "rules": texts, "suggested": trial.suggested}
+
+    return ruled
 
 
 def check_path(root: Path) -> int:

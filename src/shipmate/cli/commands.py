@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from shipmate import __version__
-from shipmate.cli.choices import Approve, Form, Shell
+from shipmate.cli.choices import Approve, Data, Form, Json, Shell
+from shipmate.cli.rule_commands import rule
 
 app = typer.Typer(
     name="shipmate",
@@ -30,16 +31,7 @@ model = typer.Typer(help="The offline models.", no_args_is_help=True)
 app.add_typer(check, name="check")
 app.add_typer(token, name="token")
 app.add_typer(model, name="model")
-
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        metavar="DIR",
-        help="The data directory; else $SHIPMATE_DATA, else the place for a user's data.",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="For programs: JSON, one value a line.")]
+app.add_typer(rule, name="rule")
 
 
 def _version(wanted: bool) -> None:
@@ -175,6 +167,14 @@ def restore(
     return restore(file, data, salvage=salvage)
 
 
+@app.command()
+def pending(data: Data = None, json: Json = False) -> int:
+    """List the approvals and questions that wait for you, in all sessions."""
+    from shipmate.cli.rules import pending
+
+    return pending(data, json)
+
+
 @check.command("config")
 def check_config(
     file: Annotated[str, typer.Argument(help="A file, or - for standard input.")] = "",
@@ -189,11 +189,15 @@ def check_config(
 @check.command("shell")
 def check_shell(
     shell: Annotated[Shell, typer.Option(help="For lines that do not say.")] = Shell.BASH,
+    project: Annotated[
+        str, typer.Option("--project", "-p", help="Say what your rules make of it there, too.")
+    ] = "",
+    data: Data = None,
 ) -> int:
     """Judge commands: plain lines, or {"command", "shell"}."""
     from shipmate.cli.check import check_shell
 
-    return check_shell(shell)
+    return check_shell(shell, project, data)
 
 
 @check.command("path")

@@ -1,8 +1,6 @@
 """`shipmate token`: through the running server, or in the database itself."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,8 +8,9 @@ from typing import Any, TypeVar
 import msgspec
 import typer
 
-from shipmate.cli.server_file import Running, call, read, take
-from shipmate.config.directory import DATABASE, data_directory
+from shipmate.cli.either import either
+from shipmate.cli.server_file import Running, call, read
+from shipmate.config.directory import data_directory
 from shipmate.database.keys import ApiToken, Keys
 from shipmate.database.sqlite import SqliteStore
 from shipmate.errors import ConflictError
@@ -70,20 +69,10 @@ def link(data: Path | None) -> int:
 def _either(
     data: Path | None, there: Callable[[Running], T], here: Callable[[Keys], Awaitable[T]]
 ) -> T:
-    """Through the server when one holds the directory, else here."""
-    folder = data_directory(data)
-    with ExitStack() as stack:
-        if server := take(stack, folder):
-            return there(server)
-        return asyncio.run(_here(folder, here))
+    async def opened(store: SqliteStore) -> T:
+        return await here(await Keys.open(store))
 
-
-async def _here(folder: Path, work: Callable[[Keys], Awaitable[T]]) -> T:
-    store = await SqliteStore.open(folder / DATABASE)
-    try:
-        return await work(await Keys.open(store))
-    finally:
-        await store.close()
+    return either(data, there, opened)
 
 
 def _fields(token: ApiToken) -> dict[str, Any]:

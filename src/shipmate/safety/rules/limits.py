@@ -8,7 +8,8 @@ RUNNERS = frozenset(
     """ssh mosh rsync scp expect find fd awk gawk mawk sed vi vim nvim ed ex emacs nano less more
     man gdb lldb make-kpkg socat nc ncat crontab at batch osascript powershell pwsh cmd php-cgi
     ipython jupyter irb pry ghci sqlite3 psql mysql mongosh redis-cli jshell kotlin erl iex
-    java javaw mono dotnet-script npx""".split()
+    java javaw mono dotnet-script npx ssh-agent gosu su-exec setpriv cgexec dbus-launch runcon
+    faketime start-stop-daemon systemd-inhibit caffeinate""".split()
 )
 """Programs that run code or commands given in their words, beside those that judges follow."""
 STATE = frozenset(
@@ -46,15 +47,18 @@ RUN_ANYTHING = {
 
 
 def uncoverable(words: tuple[str, ...]) -> bool:
-    """Whether a command is one that no rule may allow: a shell, an interpreter, a wrapper, a
-    builtin that changes the shell, `git` and its like without a subcommand."""
+    """Whether a command is one that no rule may allow: a shell, an interpreter, a wrapper (one
+    that is not known, too, when it is given a shell), a builtin that changes the shell, `git` and
+    its like without a subcommand."""
     name = program(words[0])
     known = (name, interpreters.language(name))
     if any(one in interpreters.JUDGES for one in known) or _wraps(name, words):
         return True
     if name in RUNNERS or name in STATE or "=" in words[0]:
         return True
-    return name in SUBCOMMANDS and (len(words) == 1 or words[1].startswith("-"))
+    if name in SUBCOMMANDS:
+        return len(words) == 1 or words[1].startswith("-")
+    return any(program(word) in interpreters.JUDGES for word in words[1:])
 
 
 def _wraps(name: str, words: tuple[str, ...]) -> bool:

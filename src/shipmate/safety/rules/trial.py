@@ -12,6 +12,7 @@ from shipmate.safety.paths import decide_path
 from shipmate.safety.rules.plain import covers
 from shipmate.safety.rules.rule import Rule, Ruling, folders, ruled, suggested
 from shipmate.safety.shell import LEVELS, check_shell
+from shipmate.safety.shell.risk import told
 from shipmate.safety.verdict import Level, Subject, Verdict
 
 PATH_LEVELS = {"allow": Level.ALLOW, "ask": Level.ASK, "ask_danger": Level.DANGER}
@@ -56,7 +57,7 @@ def tried(kind: str, value: str, rules: Sequence[Rule], root: Path) -> Trial:
         without=_answer(verdict, Ruling()),
         reason=_reason(verdict, ruling),
         rules=list(ruling.rules),
-        commands=[list(words) for words in commands],
+        commands=[list(map(told, words)) for words in commands],
         suggested=list(suggested(tool, verdict)),
     )
 

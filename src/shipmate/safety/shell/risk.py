@@ -14,6 +14,11 @@ STRING = "\ue003"
 """Before the word of a here-string."""
 
 
+def told(word: str) -> str:
+    """A word for people: what only the running shell knows is an ellipsis."""
+    return word.replace(HIDDEN, "\u2026").replace(SPLIT, " ")
+
+
 class Risk(IntEnum):
     """Ordered: of two risks the higher one wins."""
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from shipmate.handlers.stream import BUFFER, EventStream, Frames, place_in, wire
+from shipmate.handlers.stream import BUFFER, PART, EventStream, Frames, place_in, wire
 from shipmate.protocol import SessionRow
 from shipmate.session.hub import Frame
 from tests.handlers.live import serving
@@ -70,8 +70,16 @@ def respond(
 
 def test_a_frame_on_the_wire_has_its_id_only_when_it_is_kept() -> None:
     kept = Frame("user", "s1", b"{}", 7)
-    assert wire("e1", kept) == b"id: e1.s1-7\nevent: user\ndata: {}\n\n"
-    assert wire("e1", piece()) == b"event: retry\ndata: {}\n\n"
+    assert list(wire("e1", [kept])) == [b"id: e1.s1-7\nevent: user\ndata: {}\n\n"]
+    assert list(wire("e1", [piece()])) == [b"event: retry\ndata: {}\n\n"]
+
+
+def test_a_large_frame_is_sent_in_parts_and_is_whole() -> None:
+    data = b"x" * 1_000_001
+    parts = list(wire("e1", [piece(), piece(data), piece()]))
+    assert max(map(len, parts)) <= 2 * PART
+    small = b"event: retry\ndata: {}\n\n"
+    assert b"".join(parts) == small + b"event: retry\ndata: " + data + b"\n\n" + small
 
 
 @pytest.mark.parametrize(
@@ -128,11 +136,12 @@ async def test_a_slow_reader_holds_a_bounded_amount() -> None:
     sent.flow.clear()
     for _ in range(1000):
         source.frames.put_nowait(piece(b"x" * 1000))
-    while source.given < BUFFER // 1100:
+    size = piece(b"x" * 1000).size
+    while source.given < BUFFER // (size + 100):
         await asyncio.sleep(0)
     for _ in range(100):
         await asyncio.sleep(0)
-    assert source.given < 2 * BUFFER // 1000 + 10  # what is being sent, and what waits
+    assert source.given < 2 * BUFFER // size + 10  # what is being sent, and what waits
     source.frames.put_nowait(None)
     sent.flow.set()
     await task
@@ -151,11 +160,11 @@ async def test_a_disconnect_while_everything_waits_closes_the_source() -> None:
     source.frames.put_nowait(piece())
     await sent.more()
     sent.flow.clear()
-    for _ in range(3):  # one that is being sent, one that waits, one that is not even read
+    for _ in range(3):  # one that is being sent, two that are not even read
         source.frames.put_nowait(piece(b"x" * (BUFFER + 1)))
         for _ in range(10):
             await asyncio.sleep(0)
-    assert source.frames.qsize() == 1
+    assert source.frames.qsize() == 2
     gone.set()
     await task
     assert source.closed.is_set()

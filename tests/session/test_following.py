@@ -1,13 +1,14 @@
 """Stories of who follows a session, from the start or later."""
 
 import asyncio
+import gc
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from shipmate.llm.scripted import call, say
-from shipmate.protocol import (
-    Block,
-    Delta,
-)
+from shipmate.protocol import Block, Delta, User
+from shipmate.session.following import PAGE_BYTES
+from shipmate.session.hub import Frame
 from tests.play import Stage, decode_block, stage
 from tests.session.trade import TOOLS
 
@@ -45,3 +46,34 @@ async def test_a_reader_that_returns_gets_each_change_once(tmp_path: Path) -> No
             (e.seq, e.__struct_config__.tag) for e in replayed
         ]
         assert [decode_block(k.json) for k in changed] == replayed
+
+
+async def caught_up(reader: AsyncGenerator[list[Frame]]) -> list[list[Frame]]:
+    """All batches, up to the one with the row."""
+    batches = [await anext(reader)]
+    while not any(item.type == "session" for item in batches[-1]):
+        batches.append(await anext(reader))
+    return batches
+
+
+async def test_who_catches_up_holds_little_at_a_time_and_a_large_block_once_for_all(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, [], tools=TOOLS) as play:
+        session = await play.create()
+        small = [User(text="s" * 50_000) for _ in range(30)]
+        await play.store.write(session, [*small, User(text="l" * 3_000_000), User(text="last")])
+        readers = [play.executor.follow({session: 0}) for _ in range(2)]
+        batches = await caught_up(readers[0])
+        sizes = [sum(len(item.data) for item in batch[:-1]) for batch in batches]
+        assert max(sizes) <= PAGE_BYTES, "before the last one of a batch"
+        large = next(item for batch in batches for item in batch if len(item.data) > 3_000_000)
+        again = await caught_up(readers[1])
+        assert any(item is large for batch in again for item in batch)
+        for reader in readers:
+            await reader.aclose()
+        held = play.executor.door.large
+        assert len(held) == 1
+        del large, batches, again
+        gc.collect()
+        assert len(held) == 0

@@ -197,13 +197,17 @@ def read_block(db: sqlite3.Connection, session: str, block: str) -> AnyBlock:
     return decoded
 
 
-def read_blocks(db: sqlite3.Connection, tail: str, *values: Any) -> list[Kept]:
+def read_blocks(db: sqlite3.Connection, tail: str, *values: Any, size: int = 1 << 62) -> list[Kept]:
+    """`size`: bytes after which no more are read."""
     query = f"SELECT pos, seq, type, body FROM blocks WHERE session = ? {tail}"  # noqa: S608 - ours
-    return [
-        Kept(pos, seq, kind, patched(kind, body))
-        for pos, seq, kind, body in db.execute(query, values)
-        if _is_json(body)
-    ]
+    found: list[Kept] = []
+    for pos, seq, kind, body in db.execute(query, values):
+        if _is_json(body):
+            found.append(Kept(pos, seq, kind, patched(kind, body)))
+            size -= len(body)
+            if size <= 0:
+                break
+    return found
 
 
 def _is_json(body: bytes) -> bool:

@@ -133,9 +133,12 @@ class SqliteStore:
         kept = await self.read(lambda db: rows.read_blocks(db, "ORDER BY pos", session))
         return [block for k in kept if (block := decode_kept(k.json)) is not None]
 
-    async def changes(self, session: str, after: int, limit: int = 1000) -> list[Kept]:
+    async def changes(
+        self, session: str, after: int, limit: int = 1000, size: int = 1 << 62
+    ) -> list[Kept]:
         tail = "AND seq > ? ORDER BY seq LIMIT ?"
-        return await self.read(lambda db: rows.read_blocks(db, tail, session, after, limit))
+        values = (session, after, limit)
+        return await self.read(lambda db: rows.read_blocks(db, tail, *values, size=size))
 
     async def window(self, session: str, before: int = 0, limit: int = 100) -> list[Kept]:
         tail = "AND (? = 0 OR pos < ?) ORDER BY pos DESC LIMIT ?"

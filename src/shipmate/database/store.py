@@ -113,8 +113,11 @@ class Store(Protocol):
         """All blocks by `pos`, those of a kind that this version does not know left out."""
         ...
 
-    async def changes(self, session: str, after: int, limit: int = 1000) -> list[Kept]:
-        """Blocks added or changed since `after`, by `seq`."""
+    async def changes(
+        self, session: str, after: int, limit: int = 1000, size: int = 1 << 62
+    ) -> list[Kept]:
+        """Blocks added or changed since `after`, by `seq`: the first `limit` of them, and none
+        after the one with which they have `size` bytes."""
         ...
 
     async def window(self, session: str, before: int = 0, limit: int = 100) -> list[Kept]:

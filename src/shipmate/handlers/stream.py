@@ -8,7 +8,7 @@ a slow reader), when the server ends.
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 
 from starlette.types import Receive, Scope, Send
 
@@ -21,6 +21,8 @@ KEEP_ALIVE_S = 15.0
 KEEP_ALIVE = b'event: keep_alive\ndata: {"type":"keep_alive"}\n\n'
 BUFFER = 256 * 1024
 """Bytes that wait for a slow reader here; then its source is not read until they are sent."""
+PART = 64 * 1024
+"""Bytes that are handed to the connection at a time, which keeps two such parts at most."""
 
 HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -39,13 +41,28 @@ def numbering(epoch: str, session: str) -> str:
     return f"{epoch}.{session}"
 
 
-def wire(epoch: str, item: Frame) -> bytes:
-    """`id: <epoch>-<seq>` on what is kept, `event:`, `data:` and an empty line."""
+def wire(epoch: str, frames: Iterable[Frame]) -> Iterator[bytes]:
+    """`id: <epoch>-<seq>` on what is kept, `event:`, `data:` and an empty line; in parts, so that
+    nothing large is copied whole."""
+    part = bytearray()
+    for item in frames:
+        part += _head(epoch, item)
+        for at in range(0, len(item.data), PART):
+            part += item.data[at : at + PART]
+            if len(part) >= PART:
+                yield bytes(part)
+                part.clear()
+        part += b"\n\n"
+    if part:
+        yield bytes(part)
+
+
+def _head(epoch: str, item: Frame) -> bytes:
     kind = item.type.encode()
     if item.seq is None:
-        return b"event: %s\ndata: %s\n\n" % (kind, item.data)
+        return b"event: %s\ndata: " % kind
     head = numbering(epoch, item.session).encode()
-    return b"id: %s-%d\nevent: %s\ndata: %s\n\n" % (head, item.seq, kind, item.data)
+    return b"id: %s-%d\nevent: %s\ndata: " % (head, item.seq, kind)
 
 
 def place_in(epoch: str, row: SessionRow, last_event_id: str, after: int | None) -> int:
@@ -110,7 +127,7 @@ class EventStream:
         try:
             async for batch in self._frames:
                 self._waiting += batch
-                self._bytes += sum(len(item.data) for item in batch)
+                self._bytes += sum(item.size for item in batch)
                 self._wake.set()
                 if self._bytes > BUFFER:
                     self._room.clear()
@@ -128,21 +145,21 @@ class EventStream:
             while not (self._ended and not self._waiting):
                 await self._wake.wait()
                 self._wake.clear()
-                if body := self._take():
-                    await send({"type": "http.response.body", "body": body, "more_body": True})
+                for part in self._take():
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
                     tick.cancel()
                     tick = loop.call_later(self._keep_alive, self._break_silence)
+                if self._bytes <= BUFFER:
+                    self._room.set()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             tick.cancel()
 
-    def _take(self) -> bytes:
-        """What waits, as one piece; the pieces of a text in it as one event."""
+    def _take(self) -> Iterator[bytes]:
+        """What waits, in parts; the pieces of a text in it as one event."""
         frames, self._waiting, self._bytes = self._waiting, [], 0
-        self._room.set()
         silent, self._silent = self._silent, False
-        body = b"".join(wire(self._epoch, item) for item in joined(frames))
-        return KEEP_ALIVE if silent and not body else body
+        return wire(self._epoch, joined(frames)) if frames or not silent else iter((KEEP_ALIVE,))
 
     def _break_silence(self) -> None:
         self._silent = True

@@ -5,6 +5,7 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
+from weakref import WeakValueDictionary
 
 from shipmate.agent.context import LoadImage, no_image
 from shipmate.agent.transcript import Transcript
@@ -35,6 +36,8 @@ class Door:
         self.hub = hub
         self.speeches: dict[str, Speech] = {}
         """What is being said in which session."""
+        self.large: WeakValueDictionary[tuple[str, int], Frame] = WeakValueDictionary()
+        """Large blocks, by session and `seq`, that somebody is being sent who catches up."""
         self._turns = Turns()
         self._loads = Turns()
         self._loading: dict[str, bool] = {}

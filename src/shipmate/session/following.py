@@ -11,7 +11,10 @@ from shipmate.protocol import Done, QueueChanged, Queued, SessionChanged, Sessio
 from shipmate.session.door import Door
 from shipmate.session.hub import ROWS, Frame, Watcher, frame, joined
 
-PAGE = 500
+PAGE, PAGE_BYTES = 500, 256 * 1024
+"""What is read at once for who catches up; a reader that is slow holds no more."""
+LARGE = 64 * 1024
+"""Bytes from which on a block is held once, for all who are being sent it."""
 ENDS = frozenset({"done", "session_deleted"})
 PIECES = frozenset({"stream_start", "delta", "stream_end"})
 
@@ -83,9 +86,8 @@ async def _catch_up(
     queues: dict[str, list[Queued]] = {}
     for session, known in list(seen.items()):
         try:
-            while page := await door.store.changes(session, seen[session], PAGE):
-                seen[session] = page[-1].seq
-                yield [_kept(session, kept) for kept in page]
+            while frames := await _page(door, session, seen):
+                yield frames
             rows[session] = await door.store.session(session)
             queued = await door.store.queue(session)
             if queued or known:  # who knows the session may know of some that are gone
@@ -96,6 +98,14 @@ async def _catch_up(
     # From here on without a pause: what came meanwhile, the text so far, and the rows.
     batch = [item for item in _unseen(watcher.take(), seen) if item.type not in PIECES]
     yield batch + _as_it_stands(door, rows, queues, {(item.session, item.type) for item in batch})
+
+
+async def _page(door: Door, session: str, seen: dict[str, int]) -> list[Frame]:
+    """The next blocks after what was seen of a session."""
+    page = await door.store.changes(session, seen[session], PAGE, PAGE_BYTES)
+    if page:
+        seen[session] = page[-1].seq
+    return [_kept(door, session, kept) for kept in page]
 
 
 def _as_it_stands(
@@ -139,5 +149,8 @@ def _unseen(frames: list[Frame], seen: dict[str, int]) -> list[Frame]:
     return result
 
 
-def _kept(session: str, kept: Kept) -> Frame:
-    return Frame(kept.type, session, kept.json, kept.seq)
+def _kept(door: Door, session: str, kept: Kept) -> Frame:
+    made = Frame(kept.type, session, kept.json, kept.seq)
+    if len(kept.json) < LARGE:
+        return made
+    return door.large.setdefault((session, kept.seq), made)

@@ -12,11 +12,13 @@ from shipmate.protocol import AnyEvent, Delta, encode
 
 MAX_WAITING_BYTES = 1_000_000
 """A reader that is further behind is given a fresh snapshot instead of all it missed."""
+OBJECTS = 400
+"""Bytes of a frame in memory beside its JSON, with the piece of text it was made of."""
 ROWS = "*"
 """Watched by who wants the row of every session, and nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Frame:
     """One event, ready to be sent."""
 
@@ -27,6 +29,11 @@ class Frame:
     seq: int | None = None
     """For a kept block: the number a client resumes from."""
     delta: Delta | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes while it waits, about."""
+        return len(self.data) + OBJECTS
 
 
 def frame(event: AnyEvent) -> Frame:
@@ -80,7 +87,7 @@ class Watcher:
         self._news.set()
         if self.lost:
             return
-        self._bytes += len(item.data)
+        self._bytes += item.size
         self._frames.append(item)
         if self._bytes > MAX_WAITING_BYTES:
             self.lost = True

@@ -18,7 +18,7 @@ from shipmate.protocol import AnyBlock, AnyEvent, SessionRow, decode_block
 from shipmate.session.executor import Executor
 from shipmate.session.hub import Frame
 from shipmate.session.rounds import Assemble
-from shipmate.tools.tool import ReadGuard, Tool, Workspace
+from shipmate.tools.tool import ReadGuard, Tool, Web, Workspace
 
 B = TypeVar("B", bound=AnyBlock)
 decode_event = msgspec.json.Decoder(AnyEvent).decode
@@ -81,6 +81,7 @@ async def stage(
     info: ModelInfo = DEMO,
     budgets: Budgets = NO_BUDGETS,
     assemble: Assemble | None = None,
+    web: Web | None = None,
 ) -> AsyncGenerator[Stage]:
     """A server on `folder`: the project is `folder/project`, the database beside it."""
     root = (folder / "project").resolve()
@@ -92,7 +93,7 @@ async def stage(
 
     async def alone(row: SessionRow) -> Agent:
         guard = guards.setdefault(row.id, ReadGuard())
-        work = Workspace(root, row.id, files=folder / "files", guard=guard)
+        work = Workspace(root, row.id, files=folder / "files", guard=guard, web=web)
         return Agent(ASSISTANT, model, "You help.", chosen, work, titles=False, budgets=budgets)
 
     async with asyncio.TaskGroup() as tasks:

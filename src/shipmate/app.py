@@ -24,6 +24,7 @@ from shipmate.handlers.table import ENDPOINTS
 from shipmate.llm.listing import is_local
 from shipmate.llm.providers import Providers
 from shipmate.llm.windows import Windows
+from shipmate.network.client import Client
 from shipmate.session.assembly import Assembly
 from shipmate.session.executor import Executor
 from shipmate.tools import processes, replacing
@@ -61,6 +62,8 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
             windows=Windows(await store.learned(), store.keep_learned),
         )
         stack.push_async_callback(providers.close)
+        client = Client(proxy=lambda: config.settings.web.proxy)
+        stack.push_async_callback(client.aclose)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         assembly = Assembly(
             profiles=lambda: profiles(config),
@@ -69,6 +72,7 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
             tools=BUILTIN,
             limits=lambda: config.settings.limits.for_tools(),  # noqa: PLW0108 - settings are replaced
             data=config.data,
+            web=lambda: config.settings.web.for_tools(client),
             compact_at=lambda: config.settings.limits.compact_at,
             budgets=lambda: config.settings.budgets,
         )

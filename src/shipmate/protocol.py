@@ -75,6 +75,16 @@ class DiffDetail(Detail, frozen=True, kw_only=True, tag="diff"):
     files: tuple[FileChange, ...]
 
 
+class RequestDetail(Detail, frozen=True, kw_only=True, tag="request"):
+    """What would be requested from the network, whole: what an address carries is seen."""
+
+    urls: tuple[str, ...]
+    hosts: tuple[str, ...]
+    """Without doubles, in the order they are asked; each `name`, or `name:port`."""
+    path: str = ""
+    """Where in the project it is saved."""
+
+
 class ArgumentsDetail(Detail, frozen=True, kw_only=True, tag="arguments"):
     """Any other call: its arguments, whole."""
 
@@ -127,6 +137,7 @@ class AgentDetail(Detail, frozen=True, kw_only=True, tag="agent"):
 AnyDetail: TypeAlias = (
     CommandDetail
     | DiffDetail
+    | RequestDetail
     | ArgumentsDetail
     | ExitDetail
     | ImageDetail
@@ -232,6 +243,8 @@ class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result"):
     text: str
     is_error: bool = False
     truncated: bool = False
+    untrusted: bool = False
+    """Strangers wrote it, or a part of it: a page, a file of the network."""
     details: AnyDetail | UnsetType = UNSET
     seconds: float = 0.0
 
@@ -431,6 +444,9 @@ class SessionRow(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     """All tokens the session has used, over all its requests."""
     context_usage: ContextUsage | None = None
     error: str = ""
+    untrusted: bool = False
+    """It has read what strangers wrote: no rule and no setting approves a command or anything of
+    the network ahead, until the user says that it may."""
 
 
 class SessionChanged(Event, frozen=True, kw_only=True, tag="session"):

@@ -4,15 +4,20 @@ import json
 from pathlib import Path
 
 from tests.cli.server import shipmate
-from tests.docs.pages import of
+from tests.docs.pages import Example, of
 from tests.docs.shell import Reader
 from tests.provider import Provider, call_reply
 
 
 def test_the_commands_of_the_page_show_three_verdicts_and_a_refusal(someone: Reader) -> None:
-    [example] = [e for e in of("sh") if e.page == "docs/safety.md"]
-    rows = [json.loads(line) for line in someone.run(example).stdout.strip().split("\n")]
-    assert [row["verdict"] for row in rows] == ["safe", "dangerous", "blocked", "deny"]
+    commands, urls = [e for e in of("sh") if e.page == "docs/safety.md"]
+    assert verdicts(someone, commands) == ["safe", "dangerous", "blocked", "deny"]
+    assert verdicts(someone, urls) == ["ask", "refuse", "refuse"]
+
+
+def verdicts(someone: Reader, example: Example) -> list[str]:
+    lines = someone.run(example).stdout.strip().split("\n")
+    return [json.loads(line)["verdict"] for line in lines]
 
 
 def test_a_safe_command_asks_whatever_the_project_says(tmp_path: Path, provider: Provider) -> None:

@@ -21,7 +21,7 @@ from tests.session.trade import TOOLS
 
 BY_PROVIDER = {
     name: tuple(tool for tool in TOOLS if tool.provider == name)
-    for name in ("read_only", "read_write", "shell", "ask", "todo")
+    for name in ("read_only", "read_write", "shell", "web", "ask", "todo")
 } | {"agents": agents.TOOLS}
 ALL = tuple(BY_PROVIDER)
 

@@ -24,6 +24,11 @@ from shipmate.safety.verdict import Level, Verdict
 from shipmate.tools.tool import ToolError
 
 _canonical = msgspec.json.Encoder(order="deterministic").encode
+_WITHIN = frozenset({"read_only", "read_write", "todo", "ask", "agents"})
+"""Tool providers that stay with the project's files, and with the user."""
+OVERRULED = (
+    "A rule of yours allows it, but this conversation has read what strangers wrote, so it asks."
+)
 SCOPES: tuple[RuleScope, ...] = ("once", "session", "project", "everywhere")
 
 
@@ -42,6 +47,8 @@ class Asked:
     call: ToolCall
     verdict: Verdict
     ruling: Ruling = NONE
+    wary: bool = False
+    """The session has read what strangers wrote."""
 
     @property
     def digest(self) -> str:
@@ -57,14 +64,22 @@ class Asked:
 
     def ahead(self, *, bypass: bool) -> str:
         """Who has approved it ahead: `rule`, `bypass`, or nobody."""
-        if self.ruling.effect == "allow":
+        if self.ruling.effect == "allow" and not self.guarded:
             return "rule"
+        if self.guarded:
+            return ""
         covered = self.verdict.bypassable and self.verdict.level is Level.ASK
         return "bypass" if bypass and covered and not self.ruling.effect else ""
 
+    @property
+    def guarded(self) -> bool:
+        """It reaches beyond the project's files, in a session that strangers may be steering:
+        only a decision on this very call lets it run."""
+        return self.wary and self.call.provider not in _WITHIN
 
-def asked(call: ToolCall, verdict: Verdict, rules: Sequence[Rule]) -> Asked:
-    return Asked(call, verdict, ruled(rules, call.name, verdict))
+
+def asked(call: ToolCall, verdict: Verdict, rules: Sequence[Rule], *, wary: bool) -> Asked:
+    return Asked(call, verdict, ruled(rules, call.name, verdict), wary)
 
 
 def request(asked: Asked) -> ApprovalRequest:
@@ -73,17 +88,18 @@ def request(asked: Asked) -> ApprovalRequest:
     red = verdict.level is Level.DANGER
     rules = suggested(call.name, verdict)
     asks = asked.ruling.effect == "ask"
+    overruled = asked.guarded and asked.ruling.effect == "allow"
     return ApprovalRequest(
         id=f"{call.id}-approval",
         call=call.id,
         level="dangerous" if red else "normal",
         title=verdict.title or call.name,
-        reason=verdict.reason,
+        reason=verdict.reason or (OVERRULED if overruled else ""),
         details=verdict.details or ArgumentsDetail(arguments=call.arguments),
         digest=asked.digest,
         agent=call.agent,
         suggested=rules,
-        scopes=SCOPES if rules and not red and not asks else ("once",),
+        scopes=SCOPES if rules and not red and not asks and not overruled else ("once",),
         rule=asked.ruling.text if asks else "",
     )
 

@@ -19,7 +19,7 @@ from shipmate.protocol import AnyBlock, ApprovalRequest, Pending, ToolCall, Tool
 from shipmate.safety.verdict import Verdict
 from shipmate.tools.agents import call_agent
 from shipmate.tools.arguments import parse_arguments, parse_raw
-from shipmate.tools.output import border
+from shipmate.tools.output import SPILL, border
 from shipmate.tools.tool import (
     SHUTDOWN,
     NeedsAnswer,
@@ -96,7 +96,8 @@ class Calls:
             tool, arguments = self._resolve(call)
             context = self._context(call)
             verdict = await tool.judge(context, **arguments)
-            found = asked(call, verdict, await self.standing.rules())
+            wary = self.transcript.strangers.wary
+            found = asked(call, verdict, await self.standing.rules(), wary=wary)
         except Exception as error:  # noqa: BLE001 - the first door: every failure is a result
             return _failure(call, error, begun)
         point("call.judged")
@@ -124,6 +125,8 @@ class Calls:
             output = await judged.tool.run(judged.context, **judged.arguments)
             point("call.acted")
             output = await border(output, self.agent.work, call.id)
+            if self._pages_strangers(judged.arguments):
+                output = replace(output, untrusted=True)
         except NeedsAnswer as waiting:
             point("call.asked")
             return structs.replace(waiting.question, agent=call.agent)
@@ -186,7 +189,14 @@ class Calls:
             answer=question if question and question.result is not UNSET else None,
             todo=self.transcript.todo,
             spawn=self.spawn(call) if self.spawn else None,
+            wary=self.transcript.strangers.wary,
         )
+
+    def _pages_strangers(self, arguments: Mapping[str, Any]) -> bool:
+        """A kept output is read again, of a call whose result strangers wrote."""
+        paths = [arguments.get("path"), *(f.path for f in arguments.get("files") or ())]
+        kept = (p.removeprefix(SPILL) for p in paths if isinstance(p, str) and p.startswith(SPILL))
+        return not self.transcript.strangers.calls.isdisjoint(kept)
 
     async def _emit(self, block: AnyBlock) -> None:
         await self.record(block)
@@ -213,6 +223,7 @@ def _result(call: ToolCall, output: ToolOutput, begun: float) -> ToolResult:
         text=output.text,
         is_error=output.is_error,
         truncated=output.truncated,
+        untrusted=output.untrusted,
         details=output.details or UNSET,
         seconds=round(time.monotonic() - begun, 3),
     )

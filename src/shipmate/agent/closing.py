@@ -68,10 +68,16 @@ def closed(
         text = _NOT_ANSWERED[why]
     if call.started:
         text = _UNKNOWN[why]
+    told = False
     if threads := transcript.below(call.id):
-        text = cut_short(threads[-1], why)
+        text, told = cut_short(threads[-1], why), threads[-1].told_by_strangers
     result = ToolResult(
-        id=result_id(call), call=call.id, text=text, is_error=True, parent=call.parent
+        id=result_id(call),
+        call=call.id,
+        text=text,
+        is_error=True,
+        untrusted=told,
+        parent=call.parent,
     )
     return [*made, result]
 

@@ -205,4 +205,5 @@ def _output(done: Done, thread: Transcript) -> ToolOutput:
 
 def _told(thread: Transcript, text: str, *, failed: bool = False) -> ToolOutput:
     details: Any = AgentDetail(steps=thread.steps, calls=thread.calls, tokens=thread.tokens)
-    return ToolOutput(text, details=details, is_error=failed)
+    told = thread.told_by_strangers
+    return ToolOutput(text, details=details, is_error=failed, untrusted=told)

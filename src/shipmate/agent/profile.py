@@ -84,9 +84,9 @@ def instructions(root: Path) -> str:
 
 ASSISTANT = Profile(
     name="assistant",
-    description="Reads, searches, edits and runs commands in the project.",
+    description="Reads, searches, edits and runs commands in the project, and reads the web.",
     prompt=prompt_text("assistant"),
-    providers=("read_only", "read_write", "todo", "ask", "shell", "agents"),
+    providers=("read_only", "read_write", "web", "todo", "ask", "shell", "agents"),
 )
 EXPLORER = Profile(
     name="explorer",

@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from shipmate.agent.budgets import Spending
 from shipmate.agent.context import NUDGES, Context, LoadImage, no_image
+from shipmate.agent.strangers import Strangers
 from shipmate.protocol import (
     AnyBlock,
     ApprovalRequest,
@@ -56,6 +57,10 @@ class Transcript:
     """Messages of the user by the id their client gave them."""
     unheard: list[User] = field(default_factory=list[User])
     """Messages of the user that the model has not been sent yet."""
+    strangers: Strangers = field(default_factory=Strangers)
+    """Of the session; its threads have the same."""
+    told_by_strangers: bool = False
+    """A result of this very thread holds what strangers wrote."""
     todo: Todo | None = None
     context: Context = field(init=False)
     _threads: dict[str, "Transcript"] = field(default_factory=dict[str, "Transcript"])
@@ -80,6 +85,7 @@ class Transcript:
         self.changes += 1
         self.seq = max(self.seq, block.seq)
         self.spending.add(block)
+        self.strangers.add(block)
         if block.parent != self.parent:
             self.steps_below += isinstance(block, Message)
             self.thread(block.parent).add(block)
@@ -98,6 +104,7 @@ class Transcript:
             case ToolResult():
                 self._answered.add(block.call)
                 self._open.pop(block.call, None)
+                self.told_by_strangers |= block.untrusted
             case ApprovalRequest() | AskUser():
                 self._asked[block.id] = block
             case Todo():
@@ -125,7 +132,9 @@ class Transcript:
         """The thread of the sub-agent that `call` began; empty when it has not said anything."""
         found = self._threads.get(call)
         if found is None:
-            found = self._threads[call] = Transcript(image=self.image, parent=call)
+            found = self._threads[call] = Transcript(
+                image=self.image, parent=call, strangers=self.strangers
+            )
         return found
 
     def below(self, call: str) -> list["Transcript"]:

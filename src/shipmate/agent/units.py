@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from shipmate.agent.strangers import marked
 from shipmate.llm.model import CallPart, ChatMessage, Image
 from shipmate.protocol import AskUser, Message, ToolCall, ToolResult, clean
 
@@ -105,6 +106,7 @@ class Turn:
             self.questions[block.call] = block
         else:
             text = clean(block.text) if block.text.strip() else NO_OUTPUT
+            text = marked(text) if block.untrusted else text
             self.results[block.call] = ChatMessage("tool", text, call=block.call)
 
     def render(self) -> list[ChatMessage]:

@@ -7,8 +7,11 @@ from msgspec import Meta
 
 from shipmate.agent.budgets import Budgets
 from shipmate.llm.settings import ProviderSettings
+from shipmate.network.client import Client
+from shipmate.network.request import SECONDS
+from shipmate.safety.urls import RefusedUrl, is_exempt, read_url
 from shipmate.session.projects import ProjectSettings
-from shipmate.tools.tool import Limits
+from shipmate.tools.tool import Limits, Web
 
 Positive = Annotated[int, Meta(ge=1)]
 
@@ -72,6 +75,39 @@ class LimitSettings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[web]`: what agents may reach of the network, and how."""
+
+    hosts: tuple[str, ...] = ()
+    """Hosts of a private network that agents may ask for: `wiki.lan`, `127.0.0.1:8080`."""
+    proxy: str = ""
+    """The proxy for requests of agents, `http://proxy:3128`; no proxy of the environment is."""
+    seconds: Annotated[float, Meta(ge=1, le=600)] = SECONDS
+    """For one page or file."""
+
+    def __post_init__(self) -> None:
+        for host in self.hosts:
+            if not _is_place(host):
+                raise ValueError(f"{host!r} is no host; write a name or an address, and a port")
+        if self.proxy and not (
+            self.proxy.startswith("http://") and _is_place(self.proxy[7:].removesuffix("/"))
+        ):
+            raise ValueError(f"proxy must look like http://host:port: {self.proxy!r}")
+
+    def for_tools(self, client: Client) -> Web:
+        return Web(client, frozenset(self.hosts), self.seconds)
+
+
+def _is_place(text: str) -> bool:
+    """Whether it is a host as `read_url` gives it, maybe with a port."""
+    bracketed = f"[{text}]" if text.count(":") > 1 and "[" not in text else text
+    try:
+        url = read_url(f"http://{bracketed}/", {text})
+    except RefusedUrl:
+        return False
+    return is_exempt(url, {text})
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All of `config.toml`."""
 
@@ -81,4 +117,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     agents: dict[str, AgentSettings] = {}
     interface: InterfaceSettings = InterfaceSettings()
     limits: LimitSettings = LimitSettings()
+    web: WebSettings = WebSettings()
     budgets: Budgets = Budgets()

@@ -32,12 +32,13 @@ log = logging.getLogger(__name__)
 _COLUMNS = (
     "id, agent, provider, project, title, bypass_approval, archived, status, pending_approval, "
     "pending_question, created_at, updated_at, last_seq, tokens, context_tokens, context_max, "
-    "context_source, error"
+    "context_source, error, untrusted"
 )
 _PLAIN = frozenset(
     {
         *("agent", "provider", "project", "title", "bypass_approval", "archived", "status"),
         *("pending_approval", "pending_question", "error", "created_at", "updated_at"),
+        "untrusted",
     }
 )
 _SAVE = """
@@ -58,7 +59,9 @@ def to_row(columns: Sequence[Any]) -> SessionRow:
     fields = dict(zip(names, columns[:14], strict=True))
     fields["bypass_approval"] = bool(fields["bypass_approval"])
     fields["archived"] = bool(fields["archived"])
-    return SessionRow(**fields, context_usage=_usage(*columns[14:17]), error=columns[17])
+    error, untrusted = columns[17:]
+    usage_ = _usage(*columns[14:17])
+    return SessionRow(**fields, context_usage=usage_, error=error, untrusted=bool(untrusted))
 
 
 def _usage(tokens: int, window: int, source: Literal["api", "estimate"]) -> ContextUsage | None:
@@ -227,7 +230,11 @@ def fill_session(
     insert_session(db, row)
     values = [(row.id, block, k.pos, k.seq, k.type, k.json) for block, k in blocks]
     db.executemany(_SAVE, [(*v, row_hash(*v)) for v in values])
-    changes = {"created_at": row.created_at or now(), "add_tokens": row.tokens}
+    changes = {
+        "created_at": row.created_at or now(),
+        "add_tokens": row.tokens,
+        "untrusted": row.untrusted,
+    }
     last = max((max(kept.pos, kept.seq) for _, kept in blocks), default=0)
     return update_session(db, row.id, changes, last)
 

@@ -83,6 +83,8 @@ class Change(Input, frozen=True, kw_only=True):
     title: Annotated[str, Meta(min_length=1, max_length=300)] | UnsetType = UNSET
     archived: bool | UnsetType = UNSET
     bypass_approval: bool | UnsetType = UNSET
+    untrusted: bool | UnsetType = UNSET
+    """False gives the session its automatic approvals back."""
     provider: str | UnsetType = UNSET
     agent: str | UnsetType = UNSET
 
@@ -158,12 +160,12 @@ def _live(house: House, session: str) -> list[LiveText]:
 
 @endpoint("PATCH", ONE, scope="run", body=Change, answer=SessionRow)
 async def change_session(call: Call[Change]) -> Answer:
-    """Change the title, archive, switch the bypass, the model or the agent. The bypass needs
-    the scope `approve` as well: it approves in advance."""
+    """Change the title, archive, switch the bypass, the model or the agent; trust the session
+    again. The bypass and trust need the scope `approve` as well: they approve in advance."""
     fields = {k: v for k, v in structs.asdict(call.given).items() if v is not UNSET}
     if not fields:
         raise HttpError(422, "invalid", "The body does not fit: it changes nothing.")
-    if call.given.bypass_approval is True:
+    if call.given.bypass_approval is True or call.given.untrusted is False:
         call.caller.must("approve")
     if "agent" in fields:
         check_agent(call.house.profiles(), fields["agent"])

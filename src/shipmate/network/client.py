@@ -112,6 +112,7 @@ class Client:
         Raises `NetworkError` in words for a person.
         """
         request = request or Request()
+        await self._open()
         deadline = asyncio.get_running_loop().time() + request.seconds
         try:
             async with asyncio.timeout_at(deadline):
@@ -126,7 +127,7 @@ class Client:
         finally:
             answer.head.close()
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         if self._sender is not None:
             await self._sender.close()
             self._sender = None
@@ -155,13 +156,17 @@ class Client:
     async def _sent(self, url: Url, request: Request) -> Head:
         """Exempt hosts have a pool of their own, so that no kept connection to one of them is
         ever used by a request that may not go there."""
-        sender = self._sender
-        if sender is None:
+        sender = await self._open()
+        return await sender.send(url, request, free=is_exempt(url, request.exempt))
+
+    async def _open(self) -> Sender:
+        if self._sender is None:
             # aiohttp takes 0.2 s: not before it is needed, and not on the event loop
             pool = await asyncio.to_thread(importlib.import_module, "shipmate.network.pool")
-            sender = self._sender or pool.Pool(self._proxy, self._resolver, self._refused)
-            self._sender = sender
-        return await sender.send(url, request, free=is_exempt(url, request.exempt))
+            if self._sender is None:
+                self._sender = pool.Pool(self._proxy, self._resolver, self._refused)
+        assert self._sender is not None  # noqa: S101 - it was just made
+        return self._sender
 
 
 def same_place(before: Url, after: Url) -> bool:

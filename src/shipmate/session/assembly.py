@@ -16,7 +16,7 @@ from shipmate.protocol import SessionRow
 from shipmate.session.projects import ProjectSettings, find_project, project_folder
 from shipmate.tools.agents import call_agent, introducing
 from shipmate.tools.shell import end_background
-from shipmate.tools.tool import Limits, ReadGuard, Tool, Workspace
+from shipmate.tools.tool import Limits, ReadGuard, Tool, Web, Workspace
 
 
 @dataclass(slots=True)
@@ -31,6 +31,8 @@ class Assembly:
     limits: Callable[[], Limits]
     data: Path
     """The data directory: no tool may look into it, except at the stored files."""
+    web: Callable[[], Web | None] = lambda: None
+    """The way to the network for tools; None: there is none."""
     compact_at: Callable[[], float] = lambda: COMPACT_AT
     budgets: Callable[[], Budgets] = Budgets
     guards: dict[str, ReadGuard] = field(default_factory=dict[str, ReadGuard])
@@ -64,6 +66,7 @@ class Assembly:
             limits=self.limits(),
             guard=guard,
             vision=model.info.vision,
+            web=self.web(),
         )
         team = Team(
             {name: one.description for name, one in self.profiles().items()},

@@ -28,7 +28,7 @@ from shipmate.protocol import (
     encode,
     new_id,
 )
-from shipmate.session.copies import Item, closed, items, numbered
+from shipmate.session.copies import Item, closed, items, numbered, wary
 from shipmate.session.executor import Executor
 
 NOT_RUN = "Not run: this branch was made before it ran."
@@ -65,6 +65,7 @@ async def branch(
         id=made,
         title=row.title.removesuffix(MARK) + MARK if row.title and taken else "",
         bypass_approval=False,
+        untrusted=wary(taken),
         archived=False,
         tokens=0,
         created_at=0,

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from shipmate.agent.strangers import trust
 from shipmate.database.store import Store
 from shipmate.errors import ShipmateError
 from shipmate.protocol import SessionRow, System
 
-CHANGEABLE = frozenset({"title", "archived", "bypass_approval", "provider", "agent"})
+CHANGEABLE = frozenset({"title", "archived", "bypass_approval", "provider", "agent", "untrusted"})
 CODE = "changed"
 """Of the notices."""
 _NAMES = {"provider": "model", "agent": "agent"}
@@ -30,13 +31,15 @@ def check_changeable(fields: Mapping[str, Any]) -> None:
 
 async def told(store: Store, session: str, fields: Mapping[str, Any]) -> list[System]:
     """The notices of what changes in mid-round: what, and from when it holds. None between
-    rounds, where everything holds from the next message on."""
+    rounds, where everything holds from the next message on. Trust is always told: the notice is
+    what counts (`agent.strangers`)."""
+    trusted = [trust(given=not fields["untrusted"])] if "untrusted" in fields else []
     if not set(fields) & {*_NAMES, "bypass_approval"}:
-        return []
+        return trusted
     row = await store.session(session)
     if row.status != "running" and not row.status.startswith("waiting"):
-        return []
-    return [System(text=text, code=CODE) for text in _texts(row, fields)]
+        return trusted
+    return [*trusted, *(System(text=text, code=CODE) for text in _texts(row, fields))]
 
 
 def _texts(row: SessionRow, fields: Mapping[str, Any]) -> Iterator[str]:

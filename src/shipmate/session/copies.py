@@ -39,6 +39,11 @@ def closed(found: Sequence[Item], why: str, *more: AnyBlock) -> list[Item]:
     return [*result, *(Item(_new(b), b) for b in (*known.values(), *more))]
 
 
+def wary(found: Sequence[Item]) -> bool:
+    """Whether what strangers wrote is among it, and the user has not trusted it since."""
+    return Transcript(item.block for item in found if item.block is not None).strangers.wary
+
+
 def _changed(item: Item, by: dict[str, AnyBlock]) -> Item:
     if item.block is None or item.block.id not in by:
         return item

@@ -19,6 +19,7 @@ from shipmate.protocol import (
     PendingChanged,
     SessionChanged,
     SessionRow,
+    ToolResult,
 )
 from shipmate.safety.rules.rule import Rule
 from shipmate.session.background import Turns
@@ -59,6 +60,8 @@ class Door:
     ) -> Written:
         """Keep blocks and changed fields of the row, then show them, and `then` with them.
         Whoever is cancelled while waiting for it does not undo it."""
+        if any(isinstance(block, ToolResult) and block.untrusted for block in blocks):
+            row = {**(row or {}), "untrusted": True}
         writing = self.store.write(session, blocks, row=row, durable=durable)
         return await self._shown(session, writing, row is not None, then)
 

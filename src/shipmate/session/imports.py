@@ -15,7 +15,7 @@ from shipmate.database.store import Kept
 from shipmate.errors import ShipmateError
 from shipmate.llm.tokens import estimate_tokens
 from shipmate.protocol import AnyBlock, Message, SessionRow, System, decode_kept, encode, new_id
-from shipmate.session.copies import LAST, Item, closed, numbered
+from shipmate.session.copies import LAST, Item, closed, numbered, wary
 from shipmate.session.executor import Executor
 from shipmate.session.exports import FORMAT, image_type
 
@@ -46,7 +46,7 @@ def imported(document: Document, project: str, at: int) -> tuple[SessionRow, lis
             f"The file has format {document.shipmate}; this shipmate reads format {FORMAT}. "
             "Import it with a newer one."
         )
-    head = document.session
+    head, found = document.session, _items(document.blocks)
     tokens, created = _number(head, "tokens"), _number(head, "created_at")
     row = SessionRow(
         id=new_id(),
@@ -56,8 +56,8 @@ def imported(document: Document, project: str, at: int) -> tuple[SessionRow, lis
         title=_word(head, "title")[:300],
         tokens=min(tokens, _MOST_TOKENS),
         created_at=min(created, at),
+        untrusted=wary(found),
     )
-    found = _items(document.blocks)
     note = System(text="Imported from a file.", code="import")
     return row, numbered(closed(found, NOT_RUN, note), row.id, at)
 

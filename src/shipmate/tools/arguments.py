@@ -19,6 +19,7 @@ _FAMILIES = (
     ),
     ("startline", "offset", "linestart", "fromline"),
     ("endline", "lineend", "toline"),
+    ("url", "urls", "uri", "link", "links", "address"),
     ("query", "pattern", "regex", "search"),
     ("isregexp", "isregex", "regexp"),
     ("includepattern", "include", "glob"),
@@ -50,8 +51,9 @@ def parse_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Parameter names to values for `tool.run` and `tool.judge`.
 
     Strictly as the schema says first; then with other spellings of the names; then, where the
-    schema wants something else than a string, a string that holds JSON is read (reports STR-31)
-    and 2.0 is 2. A parameter that is a string is never parsed. Raises `ToolError`.
+    schema wants something else than a string, a string that holds JSON is read (reports STR-31),
+    one string is a list of one, and 2.0 is 2. A parameter that is a string is never parsed.
+    Raises `ToolError`.
     """
     _no_halves(tool, arguments)
     fitted = dict(arguments)
@@ -150,6 +152,9 @@ def _fit(value: Any, schema: Schema, *, parse: bool) -> Any:
         return next((word for word in words if _plain(str(word)) == _plain(value)), value)
     if isinstance(value, float) and parse and "number" not in types and value.is_integer():
         return int(value)
+    if parse and isinstance(value, str) and types == frozenset({"array"}):
+        items = _branch(schema, "array").get("items", {})
+        value = [value] if "string" in _types(items) else value
     if isinstance(value, dict):
         branch = _branch(schema, "object")
         return _fitted(cast("dict[str, Any]", value), branch, parse=parse)

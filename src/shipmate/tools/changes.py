@@ -56,6 +56,12 @@ def plan_content(work: Workspace, path: str, content: str, *, new: bool) -> Plan
     return [replace(change, said=(_written(change),))]
 
 
+def plan_bytes(work: Workspace, path: str, content: bytes) -> Plan:
+    """A file made of bytes that are no text of the model's."""
+    place = _decided(work, path, "write")
+    return [Change(place, path, _content(work, place), content, whole=True)]
+
+
 def plan_edits(work: Workspace, edits: Sequence[tuple[str, Edit]], *, several: bool) -> Plan:
     """Edits of files (path and edit), in order, each on the result of the one before.
 
@@ -154,7 +160,7 @@ def judged(make: MakePlan) -> Verdict:
     paths = [change.place.relative for change in plan]
     touches = tuple(Subject("write", path) for path in paths)
     if not changing:
-        return Verdict(Level.ALLOW, binds=_binds(plan), touches=touches)
+        return Verdict(Level.ALLOW, binds=binds_of(plan), touches=touches)
     reasons = [c.place.reason for c in changing if c.place.verdict == "ask_danger"]
     return Verdict(
         Level.DANGER if reasons else Level.ASK,
@@ -162,7 +168,7 @@ def judged(make: MakePlan) -> Verdict:
         rule="path" if reasons else "",
         title=_title(changing),
         details=DiffDetail(files=tuple(change.shown() for change in changing)),
-        binds=_binds(plan),
+        binds=binds_of(plan),
         bypassable=not reasons,
         touches=touches,
         covers=touches,
@@ -170,7 +176,8 @@ def judged(make: MakePlan) -> Verdict:
     )
 
 
-def _binds(plan: Plan) -> dict[str, str]:
+def binds_of(plan: Plan) -> dict[str, str]:
+    """What an approval of the plan is bound to."""
     return {str(change.place.real): change.bound for change in plan}
 
 
@@ -212,7 +219,7 @@ def carry_out(ctx: ToolContext, paths: Iterable[tuple[str, Op]], make: MakePlan)
 
 
 def _check_bound(binds: Mapping[str, str], plan: Plan, places: Sequence[object]) -> None:
-    now = _binds(plan)
+    now = binds_of(plan)
     moved = any(change.place.real not in places for change in plan)
     if moved or (binds and dict(binds) != now):
         changed = [path for path in now if binds.get(path) != now[path]]

@@ -192,11 +192,17 @@ async def border(output: ToolOutput | str, work: Workspace, call: str) -> ToolOu
     limit = work.limits.tool_result_chars
     if len(text) <= limit:
         return output if text == output.text else replace(output, text=text)
-    kept = await asyncio.to_thread(_spill, text, spill_file(work, call))
+    name = await keep_whole(text, work, call)
     room = max(limit - _NOTICE_CHARS, limit // 2)
     shown = cut(_short_lines(text, room), room)
-    notice = _notice(text, shown, f"{SPILL}{call}" if kept else "")
+    notice = _notice(text, shown, name)
     return replace(output, text=f"{notice}\n{shown}"[:limit], truncated=True)
+
+
+async def keep_whole(text: str, work: Workspace, call: str) -> str:
+    """Keep the whole text of a result; the name under which `read_file` pages it, or ""."""
+    kept = await asyncio.to_thread(_spill, text, spill_file(work, call))
+    return f"{SPILL}{call}" if kept else ""
 
 
 def _with_images(output: ToolOutput, work: Workspace) -> ToolOutput:

@@ -91,12 +91,13 @@ async def by_command(
         found = await asyncio.to_thread(check_shell, command)
     else:
         found = check_shell(command)
-    return _verdict(ctx.work, command, found)
+    free = ctx.work.safe_commands and not ctx.wary
+    return _verdict(ctx.work, command, found, free=free)
 
 
-def _verdict(work: Workspace, command: str, found: ShellVerdict) -> Verdict:
+def _verdict(work: Workspace, command: str, found: ShellVerdict, *, free: bool) -> Verdict:
     level = LEVELS[found.verdict]
-    if found.verdict == "safe" and work.safe_commands:
+    if found.verdict == "safe" and free:
         level = Level.ALLOW
     if level is Level.REFUSE:
         blocked = BlockedDetail(reason=found.reason, rule=found.rule)

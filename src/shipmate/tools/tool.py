@@ -17,6 +17,8 @@ from typing import Any, TypeAlias, cast, get_type_hints
 import msgspec
 
 from shipmate.llm.model import Image
+from shipmate.network.client import Client
+from shipmate.network.request import SECONDS
 from shipmate.protocol import AnyBlock, AnyDetail, AskUser
 from shipmate.safety.verdict import ALLOW, Level, Verdict
 
@@ -42,6 +44,8 @@ class ToolOutput:
     images: tuple[Image, ...] = ()
     is_error: bool = False
     truncated: bool = False
+    untrusted: bool = False
+    """It holds what strangers wrote: a page, a file of the network."""
 
 
 SHUTDOWN = "shutdown"
@@ -85,6 +89,16 @@ class ReadGuard:
 
 
 @dataclass(frozen=True, slots=True)
+class Web:
+    """The way to the network."""
+
+    client: Client
+    exempt: frozenset[str] = frozenset()
+    """Hosts of a private network that the user lets agents ask for."""
+    seconds: float = SECONDS
+
+
+@dataclass(frozen=True, slots=True)
 class Workspace:
     """Where an agent works: what does not change from call to call within a round."""
 
@@ -99,6 +113,8 @@ class Workspace:
     guard: ReadGuard = field(default_factory=ReadGuard)
     vision: bool = False
     """The model can see pictures."""
+    web: Web | None = None
+    """None where there is no network."""
     ask_secrets: bool = True
     """Reading secret-shaped files asks (readings 19)."""
     safe_commands: bool = False
@@ -121,6 +137,8 @@ class ToolContext:
     """The user's answer, when the tool had raised `NeedsAnswer`."""
     todo: AnyBlock | None = None
     """The todo list of the session (of a sub-agent: its own) as it stands."""
+    wary: bool = False
+    """The session has read what strangers wrote: no setting approves anything ahead."""
     spawn: "Spawn | None" = None
     """Has another agent do a task; the thread of that agent belongs to this call."""
 

@@ -348,9 +348,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the title, archive, switch the bypass, the model or the agent. The bypass needs
-         * @description Change the title, archive, switch the bypass, the model or the agent. The bypass needs
-         *     the scope `approve` as well: it approves in advance.
+         * Change the title, archive, switch the bypass, the model or the agent; trust the session
+         * @description Change the title, archive, switch the bypass, the model or the agent; trust the session
+         *     again. The bypass and trust need the scope `approve` as well: they approve in advance.
          */
         patch: operations["change_session"];
         trace?: never;
@@ -1007,7 +1007,7 @@ export interface components {
             choices?: string[];
             /** @default  */
             decided_by?: string;
-            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"];
+            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"];
             digest: string;
             /** @default  */
             feedback?: string;
@@ -1148,6 +1148,7 @@ export interface components {
             bypass_approval?: boolean;
             provider?: string;
             title?: string;
+            untrusted?: boolean;
         };
         /** ChangeSettings */
         ChangeSettings: {
@@ -1702,6 +1703,18 @@ export interface components {
             session: string;
         };
         /**
+         * RequestDetail
+         * @description What would be requested from the network, whole: what an address carries is seen.
+         */
+        RequestDetail: {
+            hosts: string[];
+            /** @enum {unknown} */
+            kind: "request";
+            /** @default  */
+            path?: string;
+            urls: string[];
+        };
+        /**
          * Retry
          * @description The provider failed in a way that can pass; it is asked again after `wait` seconds.
          */
@@ -1802,6 +1815,8 @@ export interface components {
             title: string;
             /** @default 0 */
             tokens: number;
+            /** @default false */
+            untrusted: boolean;
             /** @default 0 */
             updated_at: number;
         };
@@ -2044,7 +2059,7 @@ export interface components {
             /** @default 0 */
             at: number;
             call: string;
-            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"];
+            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"];
             id: string;
             /** @default false */
             is_error?: boolean;
@@ -2063,6 +2078,8 @@ export interface components {
             truncated?: boolean;
             /** @enum {unknown} */
             type: "tool_result";
+            /** @default false */
+            untrusted?: boolean;
         };
         /**
          * Trial

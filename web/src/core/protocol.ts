@@ -11,6 +11,7 @@ type Filled<T, Absent extends keyof T = never> = Required<Omit<T, Absent>> & Pic
 
 export type FileChange = Wire["FileChange"];
 export type Hunk = Wire["Hunk"];
+export type RequestDetail = Wire["RequestDetail"];
 export type ExitDetail = Wire["ExitDetail"];
 export type TodoItem = Wire["TodoItem"];
 export type Detail = NonNullable<Wire["ToolResult"]["details"]>;
@@ -86,7 +87,7 @@ export const DEFAULTS: { [T in Block["type"]]: Record<string, unknown> } = {
     heard: 0,
   },
   tool: { provider: "", arguments: {}, raw: "", agent: "", started: false, rescued: false },
-  tool_result: { is_error: false, truncated: false, seconds: 0 },
+  tool_result: { is_error: false, truncated: false, untrusted: false, seconds: 0 },
   approval_request: {
     level: "normal",
     reason: "",

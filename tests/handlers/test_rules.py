@@ -18,12 +18,17 @@ async def answer(house: Whole, method: str, path: str, status: int = 200, **fiel
 
 async def test_a_rule_is_written_listed_changed_tried_and_removed(tmp_path: Path) -> None:
     async with whole(tmp_path) as house:
-        write = {"effect": "allow", "text": "shell:npm test", "scope": "project", "project": "demo"}
+        write: dict[str, Any] = {
+            "effect": "allow",
+            "text": "shell:npm test",
+            "scope": "project",
+            "project": "demo",
+        }
         made = await answer(house, "POST", RULES, 201, **write)
         again = await answer(house, "POST", RULES, 201, **write)
         assert (made["id"], made["enabled"]) == (again["id"], True)
         one = f"{RULES}/{made['id']}"
-        asked = {"kind": "shell", "value": "npm test", "project": "demo"}
+        asked: dict[str, Any] = {"kind": "shell", "value": "npm test", "project": "demo"}
         tried = await answer(house, "POST", f"{RULES}/test", **asked)
         assert (tried["verdict"], tried["without"], len(tried["rules"])) == ("allow", "ask", 1)
         elsewhere = await answer(house, "POST", f"{RULES}/test", kind="shell", value="npm test")

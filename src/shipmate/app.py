@@ -14,6 +14,7 @@ from shipmate.config.directory import DATABASE, FILES, MODELS
 from shipmate.config.first_run import set_up_found
 from shipmate.database.keys import Keys
 from shipmate.database.sqlite import SqliteStore
+from shipmate.database.users import Users
 from shipmate.errors import ConfigError
 from shipmate.handlers.fetches import Fetches
 from shipmate.handlers.gate import Gate
@@ -128,6 +129,7 @@ async def make_house(parts: Parts, port: int) -> House:
     """What the handlers stand on, for a server that is reached at `port`."""
     house = House(
         keys=await Keys.open(parts.store),
+        users=await Users.open(parts.store),
         place=Place.at(port, parts.config.settings.server.public_url),
         executor=parts.executor,
         config=parts.config,

@@ -447,6 +447,10 @@ class SessionRow(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     untrusted: bool = False
     """It has read what strangers wrote: no rule and no setting approves a command or anything of
     the network ahead, until the user says that it may."""
+    owner: str = ""
+    """Name of the user whose it is; empty where there are no users."""
+    readers: tuple[str, ...] = ()
+    """Names of the users who may read it."""
 
 
 class SessionChanged(Event, frozen=True, kw_only=True, tag="session"):

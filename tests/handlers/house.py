@@ -10,6 +10,7 @@ from shipmate.agent.profile import ASSISTANT, Agent, Team
 from shipmate.config import Config
 from shipmate.database.keys import Keys
 from shipmate.database.sqlite import SqliteStore
+from shipmate.database.users import Users
 from shipmate.handlers.fetches import Fetches
 from shipmate.handlers.gate import Gate
 from shipmate.handlers.house import House
@@ -83,6 +84,7 @@ async def whole(
         await executor.recover()
         house = House(
             keys=keys,
+            users=await Users.open(store),
             place=Place.at(8765),
             executor=executor,
             config=config,

@@ -34,6 +34,12 @@ class Shell(StrEnum):
     ANY = "any"
 
 
+class Role(StrEnum):
+    ADMIN = "admin"
+    USER = "user"
+    VIEWER = "viewer"
+
+
 class Form(StrEnum):
     MD = "md"
     HTML = "html"

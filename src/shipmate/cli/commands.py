@@ -14,6 +14,7 @@ import typer
 from shipmate import __version__
 from shipmate.cli.choices import Approve, Data, Form, Json, Shell
 from shipmate.cli.rule_commands import rule
+from shipmate.cli.user_commands import user
 
 app = typer.Typer(
     name="shipmate",
@@ -32,6 +33,7 @@ app.add_typer(check, name="check")
 app.add_typer(token, name="token")
 app.add_typer(model, name="model")
 app.add_typer(rule, name="rule")
+app.add_typer(user, name="user")
 
 
 def _version(wanted: bool) -> None:

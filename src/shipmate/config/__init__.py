@@ -78,6 +78,12 @@ class Config:
         self.set(("projects", project), {"name": name, "path": str(root)})
         return project
 
+    def set_project(self, project: str, **fields: Any) -> None:
+        """Change `name`, `owner`, `people`; empty values are left out of the file."""
+        self._known("project", project, self.settings.projects)
+        kept = {**document.plain(self.settings.projects[project]), **fields}
+        self.set(("projects", project), {key: value for key, value in kept.items() if value})
+
     def remove_project(self, project: str) -> None:
         """Forget the project; its folder is not touched."""
         self._known("project", project, self.settings.projects)

@@ -6,7 +6,7 @@ SQLite's own checks find a broken structure, but not a letter that has become an
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
@@ -16,7 +16,7 @@ from shipmate.errors import StorageError
 SESSION_HASHED = (
     "id, agent, provider, project, title, bypass_approval, archived, status, pending_approval, "
     "pending_question, created_at, updated_at, last_seq, tokens, context_tokens, context_max, "
-    "context_source, error"
+    "context_source, error, owner, readers"
 )
 """What the hash of a session covers. A migration that changes this hashes every row anew."""
 BLOCK_HASHED = "session, id, pos, seq, type, body"
@@ -93,13 +93,19 @@ def _full(db: sqlite3.Connection) -> Iterator[str]:
     for table, *_ in db.execute("PRAGMA foreign_key_check"):
         yield f"a row of {table.decode(errors='replace')} belongs to no session"
     for table, columns in HASHED.items():
-        if _has_hashes(db, table):
-            yield from _content(db, table, columns)
+        known = _columns(db, table)
+        if "hash" in known:
+            yield from _content(db, table, hashed_of(columns, known))
 
 
-def _has_hashes(db: sqlite3.Connection, table: str) -> bool:
+def hashed_of(columns: str, known: Container[str]) -> str:
+    """What the hash covers in a database of any version: later columns come at the end."""
+    return ", ".join(name for name in columns.split(", ") if name in known)
+
+
+def _columns(db: sqlite3.Connection, table: str) -> set[str]:
     columns = db.execute(f"PRAGMA table_info({table})").fetchall()
-    return any(column[1] == b"hash" for column in columns)
+    return {column[1].decode(errors="replace") for column in columns}
 
 
 def _content(db: sqlite3.Connection, table: str, columns: str) -> Iterator[str]:

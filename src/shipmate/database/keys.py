@@ -40,6 +40,8 @@ class ApiToken:
     scopes: tuple[str, ...]
     created_at: int
     used_at: int = 0
+    user: str = ""
+    """Whose it is: it never allows more than they may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class SignIn:
     id: str
     header_hash: str
     expires_at: int
+    user: str = ""
+    """Empty: the person at the machine, who has opened a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,45 +76,46 @@ class Keys:
         self._sign_ins: dict[str, SignIn] = {}
         self._tokens: dict[str, ApiToken] = {}
         self._lent: dict[str, ApiToken] = {}
-        self._invitations: dict[str, float] = {}
+        self._invitations: dict[str, tuple[float, str]] = {}
 
     @classmethod
     async def open(cls, writer: Writer) -> "Keys":
         keys = cls(writer)
         sign_ins, tokens = await writer.execute(_read)
-        keys._sign_ins = {row[1]: SignIn(row[0], row[2], row[3]) for row in sign_ins}
+        keys._sign_ins = {row[1]: SignIn(row[0], row[2], row[3], row[4]) for row in sign_ins}
         keys._tokens = {
-            row[2]: ApiToken(row[0], row[1], tuple(row[3].split(",")), row[4], row[5])
+            row[2]: ApiToken(row[0], row[1], tuple(row[3].split(",")), row[4], row[5], row[6])
             for row in tokens
         }
         return keys
 
-    def invite(self) -> str:
+    def invite(self, user: str = "") -> str:
         """A one-time token, good until it is used or for a day."""
         token = secrets.token_urlsafe(32)
-        self._invitations[hashed(token)] = time.monotonic() + INVITATION_S
+        self._invitations[hashed(token)] = time.monotonic() + INVITATION_S, user
         return token
 
     async def exchange(self, invitation: str) -> Credentials | None:
         """A sign-in for a one-time token; None when it is unknown, used or too old."""
-        good_until = self._invitations.pop(hashed(invitation), 0.0)
-        if good_until <= time.monotonic():
-            return None
+        good_until, user = self._invitations.pop(hashed(invitation), (0.0, ""))
+        return await self.sign_in(user) if good_until > time.monotonic() else None
+
+    async def sign_in(self, user: str) -> Credentials:
+        """A sign-in of a user; empty: of the person at the machine."""
         made = Credentials(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
         cookie, now = hashed(made.cookie), _now()
-        row = SignIn(new_id(), hashed(made.header), now + SIGN_IN_MS)
-        await self._writer.execute(
-            lambda db: _insert_sign_in(db, (row.id, cookie, row.header_hash, now, row.expires_at))
-        )
+        row = SignIn(new_id(), hashed(made.header), now + SIGN_IN_MS, user)
+        values = (row.id, cookie, row.header_hash, now, row.expires_at, user)
+        await self._writer.execute(lambda db: _insert_sign_in(db, values))
         self._sign_ins[cookie] = row
         return made
 
-    def signed_in(self, cookie: str, header: str) -> str:
-        """Id of the sign-in when both halves belong together and it has not expired, else ''."""
+    def signed_in(self, cookie: str, header: str) -> SignIn | None:
+        """The sign-in, when both halves belong together and it has not expired."""
         row = self._sign_ins.get(hashed(cookie))
         if row is None or row.expires_at <= _now():
-            return ""
-        return row.id if secrets.compare_digest(row.header_hash, hashed(header)) else ""
+            return None
+        return row if secrets.compare_digest(row.header_hash, hashed(header)) else None
 
     async def sign_out(self, sign_in: str) -> None:
         await self._writer.execute(
@@ -118,7 +123,25 @@ class Keys:
         )
         self._sign_ins = {k: row for k, row in self._sign_ins.items() if row.id != sign_in}
 
-    async def create_token(self, name: str, scopes: Iterable[str]) -> tuple[ApiToken, str]:
+    async def sign_out_all(self, user: str, *, but: str = "") -> list[str]:
+        """End all sign-ins of a user, save one; the ids of those that ended."""
+        ended = [r.id for r in self._sign_ins.values() if r.user == user and r.id != but]
+        await self._writer.execute(
+            lambda db: (
+                db.execute("DELETE FROM sign_ins WHERE user = ? AND id != ?", (user, but)).rowcount
+            )
+        )
+        self._sign_ins = {k: row for k, row in self._sign_ins.items() if row.id not in ended}
+        return ended
+
+    async def reload(self) -> None:
+        """After users were added or removed: what they own has changed."""
+        fresh = await Keys.open(self._writer)
+        self._sign_ins, self._tokens = fresh._sign_ins, fresh._tokens
+
+    async def create_token(
+        self, name: str, scopes: Iterable[str], user: str = ""
+    ) -> tuple[ApiToken, str]:
         """A new bearer token and its secret, which is shown once and never again."""
         asked = set(scopes)
         wanted = tuple(scope for scope in SCOPES if scope in asked)
@@ -127,8 +150,8 @@ class Keys:
         if not wanted or not name.strip():
             raise ShipmateError("A token needs a name and at least one scope.")
         secret = "sm_" + secrets.token_urlsafe(32)
-        row = ApiToken(new_id(), name.strip(), wanted, _now())
-        values = (row.id, row.name, hashed(secret), ",".join(wanted), row.created_at, 0)
+        row = ApiToken(new_id(), name.strip(), wanted, _now(), user=user)
+        values = (row.id, row.name, hashed(secret), ",".join(wanted), row.created_at, 0, user)
         await self._writer.execute(lambda db: _insert_token(db, values))
         self._tokens[hashed(secret)] = row
         return row, secret
@@ -139,8 +162,10 @@ class Keys:
         self._lent[hashed(secret)] = ApiToken(new_id(), name, SCOPES, _now())
         return secret
 
-    def tokens(self) -> list[ApiToken]:
-        return sorted(self._tokens.values(), key=lambda token: (token.created_at, token.id))
+    def tokens(self, user: str | None = None) -> list[ApiToken]:
+        """Those of a user; None: all."""
+        found = (t for t in self._tokens.values() if user is None or t.user == user)
+        return sorted(found, key=lambda token: (token.created_at, token.id))
 
     async def revoke(self, token: str) -> None:
         """Revoke by id. Calls that are running end by themselves, new ones are refused."""
@@ -172,17 +197,21 @@ class Keys:
 
 def _read(
     db: sqlite3.Connection,
-) -> tuple[list[tuple[str, str, str, int]], list[tuple[str, str, str, str, int, int]]]:
+) -> tuple[list[tuple[str, str, str, int, str]], list[tuple[str, str, str, str, int, int, str]]]:
     db.execute("DELETE FROM sign_ins WHERE expires_at <= ?", (_now(),))
     return (
-        db.execute("SELECT id, cookie_hash, header_hash, expires_at FROM sign_ins").fetchall(),
-        db.execute("SELECT id, name, hash, scopes, created_at, used_at FROM api_tokens").fetchall(),
+        db.execute(
+            "SELECT id, cookie_hash, header_hash, expires_at, user FROM sign_ins"
+        ).fetchall(),
+        db.execute(
+            "SELECT id, name, hash, scopes, created_at, used_at, user FROM api_tokens"
+        ).fetchall(),
     )
 
 
 def _insert_sign_in(db: sqlite3.Connection, values: tuple[object, ...]) -> None:
-    db.execute("INSERT INTO sign_ins VALUES (?, ?, ?, ?, ?)", values)
+    db.execute("INSERT INTO sign_ins VALUES (?, ?, ?, ?, ?, ?)", values)
 
 
 def _insert_token(db: sqlite3.Connection, values: tuple[object, ...]) -> None:
-    db.execute("INSERT INTO api_tokens VALUES (?, ?, ?, ?, ?, ?)", values)
+    db.execute("INSERT INTO api_tokens VALUES (?, ?, ?, ?, ?, ?, ?)", values)

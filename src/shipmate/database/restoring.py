@@ -9,14 +9,14 @@ from pathlib import Path
 
 from shipmate.database.backups import BESIDE, copy, put_aside
 from shipmate.database.integrity import damage
-from shipmate.database.migrations import check_version
+from shipmate.database.migrations import check_version, migrate
 from shipmate.database.salvage import Salvaged, salvage
 from shipmate.database.writer import connect, explain
 from shipmate.errors import ShipmateError, StorageError
 from shipmate.faults import point
 from shipmate.protocol import new_id
 
-_ACCESS = ("sign_ins", "api_tokens")
+_ACCESS = ("users", "sign_ins", "api_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ def restore(database: Path, backup: Path) -> Restored:
         copy(backup, target)
         with closing(connect(target)) as db:
             _check_ours(db, backup)
+            migrate(db)  # one of before there were users must not be without them
             if whole:
                 _fold_log(database)
                 _take_access(db, database)
@@ -88,12 +89,14 @@ def _check_ours(db: sqlite3.Connection, backup: Path) -> None:
 
 
 def _take_access(db: sqlite3.Connection, present: Path) -> None:
-    """Sign-ins and tokens of the present database, in place of those of the backup."""
+    """Users, sign-ins and tokens of the present database, in place of those of the backup."""
     db.execute("ATTACH ? AS present", (str(present),))
     try:
         db.execute("BEGIN IMMEDIATE")
         for table in _ACCESS:
             both = _columns(db, "main", table) & _columns(db, "present", table)
+            if not both:  # of a version before there were users
+                continue
             names = ", ".join(sorted(both))
             db.execute(f"DELETE FROM main.{table}")  # noqa: S608 - fixed names
             db.execute(

@@ -32,12 +32,12 @@ log = logging.getLogger(__name__)
 _COLUMNS = (
     "id, agent, provider, project, title, bypass_approval, archived, status, pending_approval, "
     "pending_question, created_at, updated_at, last_seq, tokens, context_tokens, context_max, "
-    "context_source, error, untrusted"
+    "context_source, error, untrusted, owner, readers"
 )
 _PLAIN = frozenset(
     {
         *("agent", "provider", "project", "title", "bypass_approval", "archived", "status"),
-        *("pending_approval", "pending_question", "error", "created_at", "updated_at"),
+        *("pending_approval", "pending_question", "error", "created_at", "updated_at", "owner"),
         "untrusted",
     }
 )
@@ -59,9 +59,18 @@ def to_row(columns: Sequence[Any]) -> SessionRow:
     fields = dict(zip(names, columns[:14], strict=True))
     fields["bypass_approval"] = bool(fields["bypass_approval"])
     fields["archived"] = bool(fields["archived"])
-    error, untrusted = columns[17:]
-    usage_ = _usage(*columns[14:17])
-    return SessionRow(**fields, context_usage=usage_, error=error, untrusted=bool(untrusted))
+    error, untrusted, owner, readers = columns[17:]
+    return SessionRow(
+        **fields,
+        context_usage=_usage(*columns[14:17]),
+        error=error,
+        untrusted=bool(untrusted),
+        owner=owner,
+        readers=_readers(readers),
+    )
+
+
+_readers = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 def _usage(tokens: int, window: int, source: Literal["api", "estimate"]) -> ContextUsage | None:
@@ -80,10 +89,10 @@ def insert_session(db: sqlite3.Connection, row: SessionRow) -> SessionRow:
     row = msgspec.structs.replace(row, created_at=now(), updated_at=now())
     db.execute(
         "INSERT INTO sessions (id, agent, provider, project, title, bypass_approval, created_at, "
-        "updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "updated_at, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             *(row.id, row.agent, row.provider, row.project, row.title),
-            *(row.bypass_approval, row.created_at, row.updated_at),
+            *(row.bypass_approval, row.created_at, row.updated_at, row.owner),
         ),
     )
     db.execute(_HASH_SESSION, (row.id,))
@@ -97,6 +106,10 @@ def read_session(db: sqlite3.Connection, session: str) -> SessionRow:
     return to_row(found)
 
 
+SEEN = "(owner = ? OR EXISTS (SELECT 1 FROM json_each(readers) WHERE value = ?))"
+"""A person's own sessions, and those that are shared with them."""
+
+
 def list_sessions(db: sqlite3.Connection, wanted: SessionFilter) -> list[SessionRow]:
     conditions: dict[str, Any] = {}
     if wanted.project:
@@ -105,7 +118,12 @@ def list_sessions(db: sqlite3.Connection, wanted: SessionFilter) -> list[Session
         conditions["archived = ?"] = wanted.archived
     if wanted.status:
         conditions["status = ?"] = wanted.status
+    if wanted.owner is not None:
+        conditions["owner = ?"] = wanted.owner
     values = list(conditions.values())
+    if wanted.seen_by is not None:
+        conditions[SEEN] = None
+        values += [wanted.seen_by, wanted.seen_by]
     if wanted.before:
         conditions["(updated_at, id) < (?, ?)"] = None
         values += wanted.before
@@ -145,6 +163,8 @@ def update_session(
                 "context_max = ?": value.max,
                 "context_source = ?": value.source,
             }
+        elif name == "readers":
+            fields["readers = ?"] = encode(value).decode()
         elif name == "usage":
             pass  # in a table of its own, see `write_blocks`
         elif name in _PLAIN:
@@ -260,3 +280,11 @@ def unused(db: sqlite3.Connection, files: set[str]) -> set[str]:
         for (body,) in db.execute(query) if left else ():
             left.difference_update(name.decode() for name in _FILE.findall(body))
     return left
+
+
+def shows(db: sqlite3.Connection, file: str, seen_by: str) -> bool:
+    """Whether a session that this person may see shows the stored file."""
+    seen = f"SELECT id FROM sessions WHERE {SEEN}"  # noqa: S608 - fixed names
+    query = f"{_SHOWING} AND session IN ({seen}) AND instr(body, ?) LIMIT 1"
+    values = (seen_by, seen_by, b'"file":"%s"' % file.encode())
+    return db.execute(query, values).fetchone() is not None

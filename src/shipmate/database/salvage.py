@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from shipmate.database.integrity import HASHED, row_hash
+from shipmate.database.integrity import HASHED, hashed_of, row_hash
 from shipmate.database.migrations import migrate
 from shipmate.database.writer import connect
 from shipmate.errors import StorageError
 
-TABLES = ("meta", "sessions", "blocks", "queue", "api_tokens", "sign_ins")
+TABLES = ("meta", "sessions", "blocks", "queue", "users", "api_tokens", "sign_ins")
 _BEYOND = 100_000
 """How many row numbers are tried after the last one that could be read."""
 
@@ -98,7 +98,8 @@ def _is_altered(table: str, values: dict[str, Any]) -> bool:
     kept = values.get("hash", 0)
     if table not in HASHED or not kept:
         return False
-    return row_hash(*(values[name] for name in HASHED[table].split(", "))) != kept
+    hashed = hashed_of(HASHED[table], values).split(", ")
+    return row_hash(*(values[name] for name in hashed)) != kept
 
 
 def _readable(old: sqlite3.Connection, table: str) -> Iterator[tuple[Any, ...]]:

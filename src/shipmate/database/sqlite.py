@@ -186,8 +186,14 @@ class SqliteStore:
     async def costs(self, session: str) -> Costs:
         return await self.read(lambda db: usage.costs(db, session))
 
-    async def usage(self, session: str = "", days: int = 30) -> list[UsageRow]:
-        return await self.read(lambda db: usage.listed(db, session, usage.days_ago(days - 1)))
+    async def usage(
+        self, session: str = "", days: int = 30, *, owner: str | None = None
+    ) -> list[UsageRow]:
+        since = usage.days_ago(days - 1)
+        return await self.read(lambda db: usage.listed(db, session, since, owner))
+
+    async def shows(self, file: str, seen_by: str) -> bool:
+        return await self.read(lambda db: rows.shows(db, file, seen_by))
 
     async def learned(self) -> dict[str, Learned]:
         query = "SELECT model, context, context_set, output, output_set FROM learned"

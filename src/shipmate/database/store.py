@@ -49,6 +49,10 @@ class SessionFilter:
     before: tuple[int, str] | None = None
     """Rows updated before this (time, id): the cursor of a page."""
     limit: int = 50
+    owner: str | None = None
+    """Whose; None: whoever's."""
+    seen_by: str | None = None
+    """Only those that this person owns, or that are shared with them; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +162,14 @@ class Store(Protocol):
         """What the session has cost, and all of them today."""
         ...
 
-    async def usage(self, session: str = "", days: int = 30) -> list[UsageRow]:
-        """What was used in the last `days` days, of one session or of all."""
+    async def usage(
+        self, session: str = "", days: int = 30, *, owner: str | None = None
+    ) -> list[UsageRow]:
+        """What was used in the last `days` days, of one session or of all (whose: `owner`)."""
+        ...
+
+    async def shows(self, file: str, seen_by: str) -> bool:
+        """Whether a stored file is shown in a session that this person may see."""
         ...
 
     async def learned(self) -> dict[str, Learned]:

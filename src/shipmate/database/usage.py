@@ -9,8 +9,8 @@ from shipmate.llm.prices import Costs, Spent
 from shipmate.protocol import BUDGET, CONTINUE, AskUser, decode_block
 
 _ADD = """
-INSERT INTO usage (session, day, model, requests, prompt, cached, completion, cost)
-VALUES (?, ?, ?, 1, ?, ?, ?, ?)
+INSERT INTO usage (session, day, model, requests, prompt, cached, completion, cost, owner)
+VALUES (?, ?, ?, 1, ?, ?, ?, ?, coalesce((SELECT owner FROM sessions WHERE id = ?), ''))
 ON CONFLICT (session, day, model) DO UPDATE SET
     requests = usage.requests + 1, prompt = usage.prompt + excluded.prompt,
     cached = usage.cached + excluded.cached,
@@ -44,16 +44,20 @@ def days_ago(days: int) -> str:
 
 def add(db: sqlite3.Connection, session: str, spent: Spent) -> None:
     counts = (spent.prompt, spent.cached, spent.completion, spent.cost)
-    db.execute(_ADD, (session, today(), spent.model, *counts))
+    db.execute(_ADD, (session, today(), spent.model, *counts, session))
 
 
-def listed(db: sqlite3.Connection, session: str, since: str) -> list[UsageRow]:
-    """From the day `since` on, the newest day first; of one session, or of all (empty)."""
+def listed(
+    db: sqlite3.Connection, session: str, since: str, owner: str | None = None
+) -> list[UsageRow]:
+    """From the day `since` on, the newest day first; of one session, or of all (empty), or of
+    those of one `owner`."""
     query = (
         "SELECT session, day, model, requests, prompt, cached, completion, cost FROM usage "
-        "WHERE day >= ? AND (? = '' OR session = ?) ORDER BY day DESC, cost DESC, session, model"
+        "WHERE day >= ? AND (? = '' OR session = ?) AND (? IS NULL OR owner = ?) "
+        "ORDER BY day DESC, cost DESC, session, model"
     )
-    return [UsageRow(*row) for row in db.execute(query, (since, session, session))]
+    return [UsageRow(*row) for row in db.execute(query, (since, session, session, owner, owner))]
 
 
 def costs(db: sqlite3.Connection, session: str) -> Costs:

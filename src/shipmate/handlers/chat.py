@@ -140,9 +140,10 @@ async def _session(call: Call[Chat]) -> SessionRow:
     return await house.executor.create(
         agent=check_agent(house.profiles(), asked.agent),
         provider=check_model(house, asked.provider),
-        project=check_project(house, asked.project),
+        project=check_project(call, asked.project),
         bypass=asked.bypass_approval,
         client_id=asked.client_id,
+        owner=call.caller.user,
     )
 
 

@@ -6,10 +6,9 @@ import msgspec
 from msgspec import Meta
 
 from shipmate.handlers.decisions import OfSession
+from shipmate.handlers.reach import OF_SESSION as ONE
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
 from shipmate.protocol import Summary
-
-ONE = "/api/agent/sessions/{id}"
 
 
 class Compacted(msgspec.Struct, frozen=True):

@@ -8,14 +8,14 @@ from urllib.parse import quote
 from msgspec import Meta
 from starlette.responses import Response
 
+from shipmate.handlers.reach import OF_SESSION as ONE
+from shipmate.handlers.reach import project_named
 from shipmate.handlers.route import Answer, Call, Input, endpoint
-from shipmate.handlers.sessions import ONE
 from shipmate.handlers.stored import stored
 from shipmate.protocol import SessionRow
 from shipmate.session.branches import ALL, branch
 from shipmate.session.exports import KINDS, PAGE_POLICY, Format, export, file_name
 from shipmate.session.imports import Document, bring_in
-from shipmate.session.projects import find_project
 
 OUTPUTS = "outputs"
 IMPORT_LIMIT = 200 * 1024 * 1024
@@ -53,6 +53,7 @@ async def fork_session(call: Call[Fork]) -> Answer:
         house.files / OUTPUTS,
         text=asked.text,
         client_id=asked.client_id,
+        owner=call.caller.user,
     )
 
 
@@ -84,5 +85,5 @@ async def export_session(call: Call[Export]) -> Answer:
 async def import_session(call: Call[Import]) -> Answer:
     """A new session of what was exported as JSON. Calls that were open are closed, nothing runs."""
     given, house = call.given, call.house
-    project = given.project and find_project(house.config.settings.projects, given.project)
-    return await bring_in(house.executor, given, project, house.files)
+    project = given.project and project_named(call, given.project)
+    return await bring_in(house.executor, given, project, house.files, owner=call.caller.user)

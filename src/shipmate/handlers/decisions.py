@@ -5,7 +5,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
+from shipmate.handlers.reach import check_rules_of, wanted
+from shipmate.handlers.route import Answer, Call, Input, endpoint
 from shipmate.protocol import ApprovalRequest, AskUser, Pending, RuleScope, SessionRow
 
 
@@ -52,6 +53,9 @@ async def approval(call: Call[Decide]) -> Answer:
     asked = call.given
     if asked.scope == "everywhere":
         call.caller.must("admin")
+    if asked.scope == "project":
+        row = await call.house.executor.store.session(asked.session)
+        check_rules_of(call, row.project)
     return await call.house.executor.decide(
         asked.session,
         asked.approved,
@@ -62,6 +66,11 @@ async def approval(call: Call[Decide]) -> Answer:
         arguments=asked.arguments,
         hunks=asked.hunks,
     )
+
+
+class Whose(Input, frozen=True, kw_only=True):
+    owner: str = ""
+    """Empty: one's own sessions; an admin may name a user, or say `all`."""
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -77,12 +86,14 @@ class WaitingList(msgspec.Struct, frozen=True):
     """What has waited longest first."""
 
 
-@endpoint("GET", "/api/agent/pending", scope="read", answer=WaitingList)
-async def pending(call: Call[Nothing]) -> Answer:
-    """All approvals and questions that wait, over all sessions. `events?rows=true` tells each
-    change as a `pending` event of the session."""
+@endpoint("GET", "/api/agent/pending", scope="read", query=Whose, answer=WaitingList)
+async def pending(call: Call[Whose]) -> Answer:
+    """All approvals and questions that wait for the caller, over all sessions. The stream of
+    `events?rows=true` tells each change as a `pending` event of the session."""
     found = await call.house.executor.store.pending()
-    return WaitingList([Waiting(row, items) for row, items in found])
+    asked = wanted(call.caller, call.given.owner)
+    own = (one for one in found if call.caller.owns(one[0]) and asked(one[0]))
+    return WaitingList([Waiting(row, items) for row, items in own])
 
 
 @endpoint("POST", "/api/agent/answer", scope="approve", body=Reply, answer=AskUser)

@@ -1,12 +1,15 @@
 """What a session is made of, checked before it is made or changed."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from shipmate.agent.profile import Profile
 from shipmate.errors import NotFoundError, did_you_mean
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.house import House
-from shipmate.session.projects import find_project, project_folder
+from shipmate.handlers.reach import project_named
+from shipmate.handlers.route import Call
+from shipmate.session.projects import project_folder
 
 
 def check_agent(known: Mapping[str, Profile], agent: str) -> str:
@@ -23,11 +26,10 @@ def check_model(house: House, model: str) -> str:
     return model
 
 
-def check_project(house: House, project: str) -> str:
+def check_project(call: Call[Any], project: str) -> str:
     """The project's id, for its id or its name; its folder must be there."""
     if not project:
         raise HttpError(422, "invalid", "The body does not fit: `project` is missing.")
-    projects = house.config.settings.projects
-    key = find_project(projects, project)
-    project_folder(projects, key)
+    key = project_named(call, project)
+    project_folder(call.house.config.settings.projects, key)
     return key

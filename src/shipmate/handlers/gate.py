@@ -17,13 +17,15 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shipmate.errors import ShipmateError
-from shipmate.handlers.access import caller_of, check_scope
+from shipmate.handlers.access import caller_of, check_scope, shows_credentials
 from shipmate.handlers.body import has_body, read_json, read_query
 from shipmate.handlers.errors import HttpError, problem
 from shipmate.handlers.house import House
-from shipmate.handlers.place import check_place
+from shipmate.handlers.place import check_place, client_address
+from shipmate.handlers.reach import check_reach
 from shipmate.handlers.respond import json_answer
 from shipmate.handlers.route import NOBODY, Answer, Call, Endpoint, Nothing
+from shipmate.handlers.stream import EventStream
 
 log = logging.getLogger(__name__)
 
@@ -129,22 +131,34 @@ class _PathApp:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         one = self.methods[method]
         call = await _checked(self.house, one, scope, receive)
-        answer = await one.handler(call)
-        await _response(one, answer)(scope, receive, send)
+        if not one.stream:
+            await _response(one, await one.handler(call))(scope, receive, send)
+            return
+        with self.house.presence.stays(call.caller.credential, call.caller.user) as ended:
+            answer = await one.handler(call)
+            if isinstance(answer, EventStream):
+                answer.closes_with(ended)
+            await _response(one, answer)(scope, receive, send)
 
 
 async def _checked(house: House, one: Endpoint, scope: Scope, receive: Receive) -> Call[Any]:
     headers = Headers(scope=scope)
+    address = client_address(house.place, scope, headers)
     caller = NOBODY
     if one.scope != "public":
-        caller = await caller_of(house.keys, house.place, headers)
+        caller = await caller_of(house.keys, house.users, house.place, headers)
+        if caller is NOBODY and shows_credentials(headers):
+            house.limits.credentials.take(address, "wrong credentials")
         check_scope(caller, one.scope)
+    house.limits.requests.take(caller.credential or address, "requests")
     query = read_query(one.query or Nothing, scope["query_string"])
     given = query
     if one.body is not None or has_body(headers):
         body = await read_json(one.body or Nothing, headers, receive, one.limit)
         given = query if one.body is None else body
-    return Call(house, given, scope["path_params"], caller, headers)
+    call = Call(house, given, scope["path_params"], caller, headers, address)
+    await check_reach(one, call)
+    return call
 
 
 def _response(one: Endpoint, answer: Answer) -> ASGIApp:

@@ -10,9 +10,12 @@ import msgspec
 
 from shipmate.agent.profile import Profile
 from shipmate.database.keys import Keys
+from shipmate.database.users import Users
 from shipmate.handlers.fetches import Fetches
 from shipmate.handlers.files import Pages
+from shipmate.handlers.limits import Limits
 from shipmate.handlers.place import Place
+from shipmate.handlers.presence import Presence
 from shipmate.llm.providers import Providers
 from shipmate.llm.settings import ProviderSettings
 from shipmate.safety.secrets import Secrets
@@ -40,6 +43,7 @@ class Configuration(Protocol):
     def secrets(self) -> Secrets: ...
     def set(self, path: str | Sequence[str], value: Any) -> object: ...
     def add_project(self, path: str | Path, name: str = "") -> str: ...
+    def set_project(self, project: str, **fields: Any) -> None: ...
     def remove_project(self, project: str) -> None: ...
     def add_provider(
         self, provider: str, settings: ProviderSettings, key: str | None = None
@@ -50,6 +54,7 @@ class Configuration(Protocol):
 @dataclass(slots=True)
 class House:
     keys: Keys
+    users: Users
     place: Place
     executor: Executor
     config: Configuration
@@ -61,6 +66,8 @@ class House:
     files: Path
     """Where pictures are stored."""
     pages: Pages = field(default_factory=Pages)
+    limits: Limits = field(default_factory=Limits)
+    presence: Presence = field(default_factory=Presence)
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the servers of models have been looked for after the start."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)

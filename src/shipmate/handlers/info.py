@@ -67,7 +67,7 @@ async def info(call: Call[Nothing]) -> Answer:
         [AgentView(name, one.description) for name, one in house.profiles().items()],
         by_provider(house),
         house.providers.default(),
-        projects_of(house),
+        projects_of(call),
     )
 
 

@@ -1,9 +1,12 @@
 """Where the server is reached: exact Host and Origin (safety.md 5)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from shipmate.handlers.errors import HttpError
 
@@ -22,17 +25,26 @@ class Place:
     url: str
     """What to open in a browser, without a slash at the end."""
     secure: bool = False
+    proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Whose word on the client's address is taken."""
 
     @classmethod
-    def at(cls, port: int, public_url: str = "") -> "Place":
+    def at(
+        cls, port: int, public_url: str = "", host: str = "", proxies: Iterable[str] = ()
+    ) -> "Place":
+        """Reached on loopback, under the address `host` that it listens on, and as `public_url`."""
         hosts = {f"{name}:{port}": f"http://{name}:{port}" for name in LOOPBACK}
         if port == _DEFAULT_PORT["http"]:
             hosts |= {name: f"http://{name}" for name in LOOPBACK}
+        if host and host not in LOOPBACK and f"{host}:{port}" not in hosts:
+            hosts[f"{host}:{port}"] = f"http://{host}:{port}"
         public = urlsplit(public_url)
         if public.netloc:
             hosts[public.netloc.lower()] = f"{public.scheme}://{public.netloc.lower()}"
-        url = public_url.rstrip("/") if public.netloc else f"http://127.0.0.1:{port}"
-        return cls(hosts, f"shipmate-{public.port or port}", url, public.scheme == "https")
+        url = public_url.rstrip("/") if public.netloc else f"http://{host or '127.0.0.1'}:{port}"
+        trusted = tuple(ip_network(one) for one in proxies)
+        name = f"shipmate-{public.port or port}"
+        return cls(hosts, name, url, public.scheme == "https", trusted)
 
 
 def check_place(place: Place, headers: Headers) -> None:
@@ -45,3 +57,22 @@ def check_place(place: Place, headers: Headers) -> None:
         )
     if any(value.lower() != origin for value in headers.getlist("origin")):
         raise HttpError(403, "wrong_origin", "Another site may not call this server.")
+
+
+def client_address(place: Place, scope: Scope, headers: Headers) -> str:
+    """Where a request comes from. `X-Forwarded-For` is believed as far as trusted proxies have
+    written it: from the right, up to the first address that is none of theirs."""
+    found: str = scope["client"][0] if scope.get("client") else ""
+    given = [
+        part.strip() for line in headers.getlist("x-forwarded-for") for part in line.split(",")
+    ]
+    while given and _is_trusted(place, found):
+        found = given.pop()
+    return found
+
+
+def _is_trusted(place: Place, address: str) -> bool:
+    try:
+        return any(ip_address(address) in network for network in place.proxies)
+    except ValueError:
+        return False

@@ -1,13 +1,14 @@
 """The folders agents work in."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType, structs
 
-from shipmate.handlers.house import House
+from shipmate.handlers.reach import usable
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
+from shipmate.session.projects import ProjectSettings
 
 
 class AddProject(Input, frozen=True, kw_only=True):
@@ -15,6 +16,16 @@ class AddProject(Input, frozen=True, kw_only=True):
     """The folder's whole path; `~` is the home of the server's user."""
     name: Annotated[str, Meta(max_length=100)] = ""
     """Empty: the folder's name."""
+    owner: Annotated[str, Meta(max_length=100)] = ""
+    """Name of the user whose it is to be; empty: the caller."""
+
+
+class ChangeProject(Input, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(max_length=100)] | UnsetType = UNSET
+    owner: Annotated[str, Meta(max_length=100)] | UnsetType = UNSET
+    """Name of a user, or empty: only admins use it."""
+    people: tuple[str, ...] | UnsetType = UNSET
+    """Names of users who may use it, too."""
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -23,31 +34,58 @@ class Project(msgspec.Struct, frozen=True):
     path: str
     missing: bool
     """The folder is not there now."""
+    owner: str
+    people: tuple[str, ...]
 
 
 class Projects(msgspec.Struct, frozen=True):
     projects: list[Project]
 
 
-def projects_of(house: House) -> list[Project]:
-    found: list[Project] = []
-    for key, one in house.config.settings.projects.items():
-        path = Path(one.path).expanduser()
-        found.append(Project(key, one.name or path.name, str(path), not path.is_dir()))
-    return found
+def projects_of(call: Call[Any]) -> list[Project]:
+    """Those that the caller may use."""
+    return [_view(key, one) for key, one in usable(call).items()]
+
+
+def _view(key: str, one: ProjectSettings) -> Project:
+    path = Path(one.path).expanduser()
+    name = one.name or path.name
+    return Project(key, name, str(path), not path.is_dir(), one.owner, one.people)
+
+
+def _one(call: Call[Any], project: str) -> Project:
+    return _view(project, call.house.config.settings.projects[project])
 
 
 @endpoint("GET", "/api/projects", scope="read", answer=Projects)
 async def projects(call: Call[Nothing]) -> Answer:
     """The projects, and whether their folders are there."""
-    return Projects(projects_of(call.house))
+    return Projects(projects_of(call))
 
 
 @endpoint("POST", "/api/projects", scope="admin", body=AddProject, answer=Project, status=201)
 async def add_project(call: Call[AddProject]) -> Answer:
     """Let agents work in a folder. One that is known already is answered as it is."""
-    key = call.house.config.add_project(call.given.path, call.given.name)
-    return next(one for one in projects_of(call.house) if one.id == key)
+    owner = call.house.users.get(call.given.owner).name if call.given.owner else call.caller.user
+    config = call.house.config
+    known = set(config.settings.projects)
+    key = config.add_project(call.given.path, call.given.name)
+    if owner and key not in known:
+        config.set_project(key, owner=owner)
+    return _one(call, key)
+
+
+@endpoint("PATCH", "/api/projects/{project}", scope="admin", body=ChangeProject, answer=Project)
+async def change_project(call: Call[ChangeProject]) -> Answer:
+    """Rename a project, or say who may use it."""
+    project, users = call.path["project"], call.house.users
+    fields = {k: v for k, v in structs.asdict(call.given).items() if v is not UNSET}
+    if fields.get("owner"):
+        fields["owner"] = users.get(fields["owner"]).name
+    if "people" in fields:
+        fields["people"] = tuple(dict.fromkeys(users.get(one).name for one in fields["people"]))
+    call.house.config.set_project(project, **fields)
+    return _one(call, project)
 
 
 @endpoint("DELETE", "/api/projects/{project}", scope="admin")

@@ -17,8 +17,11 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp
 
+from shipmate.database.users import Role
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.house import House
+from shipmate.protocol import SessionRow
+from shipmate.session.projects import ProjectSettings
 
 Scope: TypeAlias = Literal["public", "read", "run", "approve", "admin"]
 """What a caller must be allowed. `admin` includes all; every other one includes `read`."""
@@ -38,15 +41,32 @@ class Nothing(Input, frozen=True, kw_only=True):
     """An endpoint that takes nothing."""
 
 
+ALLOWED: Mapping[Role, frozenset[str]] = {
+    "admin": frozenset({"admin"}),
+    "user": frozenset({"read", "run", "approve"}),
+    "viewer": frozenset({"read"}),
+}
+"""The scopes of a role."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who calls, and what they may do."""
 
     name: str
-    """`user` for a signed-in browser, else the name of the token."""
+    """Of the user or the token; `user` for the person at the machine, in a browser."""
     scopes: frozenset[str]
     sign_in: str = ""
     """Id of the browser's sign-in."""
+    user: str = ""
+    """Whose sessions and projects are theirs; empty: the person at the machine."""
+    role: Role = "admin"
+    token: str = ""
+    """Id of the bearer token."""
+
+    @property
+    def credential(self) -> str:
+        return self.sign_in or self.token
 
     def may(self, scope: Scope) -> bool:
         return (
@@ -56,8 +76,27 @@ class Caller:
         )
 
     def must(self, scope: Scope) -> None:
-        if not self.may(scope):
-            raise HttpError(403, "scope", f"The token {self.name!r} lacks the scope {scope!r}.")
+        if self.may(scope):
+            return
+        if self.sign_in:
+            detail = f"This needs the scope {scope!r}, which the role {self.role!r} does not have."
+        else:
+            detail = f"The token {self.name!r} lacks the scope {scope!r}."
+        raise HttpError(403, "scope", detail)
+
+    @property
+    def everything(self) -> bool:
+        """Whether they see what is others', too."""
+        return self.role == "admin"
+
+    def owns(self, row: SessionRow) -> bool:
+        return self.everything or row.owner == self.user
+
+    def sees(self, row: SessionRow) -> bool:
+        return self.owns(row) or self.user in row.readers
+
+    def uses(self, project: ProjectSettings) -> bool:
+        return self.everything or self.user == project.owner or self.user in project.people
 
 
 NOBODY = Caller("", frozenset())
@@ -73,6 +112,8 @@ class Call(Generic[Given]):
     path: Mapping[str, str]
     caller: Caller
     headers: Headers
+    address: str
+    """Of the client, as far as the proxies in between are trusted."""
 
 
 Answer: TypeAlias = msgspec.Struct | bytes | ASGIApp | None

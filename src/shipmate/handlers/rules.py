@@ -1,12 +1,13 @@
 """The user's rules: listed, written, tried out, switched off, removed."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, structs
 
+from shipmate.database.rules import unknown
 from shipmate.handlers.errors import HttpError
-from shipmate.handlers.house import House
+from shipmate.handlers.reach import check_rules_of, project_named, session_seen, usable
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
 from shipmate.safety.rules.rule import Effect, KeptScope, Rule
 from shipmate.safety.rules.trial import Trial
@@ -50,23 +51,51 @@ class TryRule(Input, frozen=True, kw_only=True):
     """Whose rules, and those of its project, hold as well."""
 
 
-def _book(house: House) -> RuleBook:
-    return RuleBook(house.executor.store, house.config.settings.projects)
+def _book(call: Call[Any]) -> RuleBook:
+    return RuleBook(call.house.executor.store, usable(call))
+
+
+async def _concerns(call: Call[Any], rule: Rule) -> bool:
+    """Those for everywhere, of the projects that one may use, of the sessions that one sees."""
+    if call.caller.everything or rule.scope == "everywhere":
+        return True
+    if rule.scope == "project":
+        return rule.project in usable(call)
+    return call.caller.sees(await call.house.executor.store.session(rule.session))
+
+
+async def _one(call: Call[Any]) -> Rule:
+    """The rule that the path names, if the caller may change it."""
+    rule = await _book(call).rule(call.path["rule"])
+    if not await _concerns(call, rule):
+        raise unknown(rule.id)
+    await _must_set(call, rule.scope, rule.project, rule.session)
+    return rule
+
+
+async def _must_set(call: Call[Any], scope: str, project: str, session: str) -> None:
+    """A rule for everywhere is an admin's, one for a project or a session its owner's."""
+    if scope == "everywhere":
+        call.caller.must("admin")
+    elif scope == "project":
+        check_rules_of(call, project_named(call, project))
+    elif not call.caller.owns(await session_seen(call, session)):
+        raise HttpError(403, "read_only", "This session is shared with you to be read only.")
 
 
 @endpoint("GET", "/api/agent/rules", scope="read", answer=RuleList)
 async def rules(call: Call[Nothing]) -> Answer:
-    """All rules, those too that are switched off."""
-    return RuleList(list(await _book(call.house).rules()))
+    """All rules that concern the caller, those too that are switched off."""
+    return RuleList([one for one in await _book(call).rules() if await _concerns(call, one)])
 
 
 @endpoint("POST", "/api/agent/rules", scope="approve", body=WriteRule, answer=Rule, status=201)
 async def write_rule(call: Call[WriteRule]) -> Answer:
     """Write a rule. One that is there already is answered as it is, in force again. 422: the
     text is no rule, or a rule may not allow that. A rule for `everywhere` needs `admin`."""
-    if call.given.scope == "everywhere":
-        call.caller.must("admin")
-    return await _book(call.house).write(**structs.asdict(call.given))
+    given = call.given
+    await _must_set(call, given.scope, given.project, given.session)
+    return await _book(call).write(**structs.asdict(given))
 
 
 @endpoint("PATCH", "/api/agent/rules/{rule}", scope="approve", body=EditRule, answer=Rule)
@@ -76,19 +105,15 @@ async def edit_rule(call: Call[EditRule]) -> Answer:
     fields = {k: v for k, v in structs.asdict(call.given).items() if v is not UNSET}
     if not fields:
         raise HttpError(422, "invalid", "The body does not fit: it changes nothing.")
-    book, rule = _book(call.house), call.path["rule"]
-    if "everywhere" in (fields.get("scope"), (await book.rule(rule)).scope):
-        call.caller.must("admin")
-    return await book.edit(rule, **fields)
+    after = structs.replace(await _one(call), **fields)
+    await _must_set(call, after.scope, after.project, after.session)
+    return await _book(call).edit(after.id, **fields)
 
 
 @endpoint("DELETE", "/api/agent/rules/{rule}", scope="approve")
 async def remove_rule(call: Call[Nothing]) -> None:
     """Remove a rule. What it decided stays decided."""
-    book, rule = _book(call.house), call.path["rule"]
-    if (await book.rule(rule)).scope == "everywhere":
-        call.caller.must("admin")
-    await book.remove(rule)
+    await _book(call).remove((await _one(call)).id)
 
 
 @endpoint("POST", "/api/agent/rules/test", scope="read", body=TryRule, answer=Trial)
@@ -96,4 +121,4 @@ async def try_rule(call: Call[TryRule]) -> Answer:
     """What a command, a path, a host or a tool would get now: the verdict, and the rules that
     decide. Nothing is run, opened or fetched."""
     given = call.given
-    return await _book(call.house).test(given.kind, given.value, given.project, given.session)
+    return await _book(call).test(given.kind, given.value, given.project, given.session)

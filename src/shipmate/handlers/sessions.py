@@ -1,8 +1,8 @@
 """The list of sessions, and one session: its row, its blocks, its stream."""
 
-import contextlib
 import re
-from typing import Annotated, Literal
+from contextlib import aclosing
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, structs
@@ -12,11 +12,12 @@ from shipmate.errors import NotFoundError
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.fresh import check_agent, check_model
 from shipmate.handlers.house import House
+from shipmate.handlers.reach import OF_SESSION as ONE
+from shipmate.handlers.reach import listing, wanted
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
-from shipmate.handlers.stream import EventStream, numbering, place_in
-from shipmate.protocol import AnyBlock, AnyEvent, Pending, SessionRow, Status
-
-ONE = "/api/agent/sessions/{id}"
+from shipmate.handlers.stream import EventStream, Frames, numbering, place_in
+from shipmate.protocol import AnyBlock, AnyEvent, Pending, SessionDeleted, SessionRow, Status
+from shipmate.session.hub import frame
 
 
 class ListSessions(Input, frozen=True, kw_only=True):
@@ -26,6 +27,8 @@ class ListSessions(Input, frozen=True, kw_only=True):
     cursor: str = ""
     """From the answer before; empty: from the newest."""
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50
+    owner: str = ""
+    """A user's name; `all`: all one may see; empty: one's own, and those shared with one."""
 
 
 class SessionList(msgspec.Struct, frozen=True):
@@ -87,6 +90,8 @@ class Change(Input, frozen=True, kw_only=True):
     """False gives the session its automatic approvals back."""
     provider: str | UnsetType = UNSET
     agent: str | UnsetType = UNSET
+    readers: Annotated[tuple[str, ...], Meta(max_length=100)] | UnsetType = UNSET
+    """Names of the users who may read it, and no more than that."""
 
 
 class After(Input, frozen=True, kw_only=True):
@@ -98,22 +103,27 @@ class Several(Input, frozen=True, kw_only=True):
     sessions: str = ""
     """`<id>:<after>,<id>:<after>`"""
     rows: bool = False
-    """Also the changed row of every other session."""
+    """Also the changed row of every other session that is one's own or shared with one."""
+    owner: str = ""
+    """Which rows: as in the list of sessions."""
 
 
 @endpoint("GET", "/api/agent/sessions", scope="read", query=ListSessions, answer=SessionList)
 async def list_sessions(call: Call[ListSessions]) -> Answer:
     """The sessions' rows with their context usage, the last changed first."""
     asked = call.given
+    owner, seen_by = listing(call.caller, asked.owner)
     archived = {"false": False, "true": True, "all": None}[asked.archived]
-    wanted = SessionFilter(
+    chosen = SessionFilter(
         project=asked.project,
         archived=archived,
         status=asked.status,
         before=_before(asked.cursor),
         limit=asked.limit,
+        owner=owner,
+        seen_by=seen_by,
     )
-    rows = await call.house.executor.store.sessions(wanted)
+    rows = await call.house.executor.store.sessions(chosen)
     full = len(rows) == asked.limit
     return SessionList(rows, f"{rows[-1].updated_at}-{rows[-1].id}" if full else "")
 
@@ -171,7 +181,19 @@ async def change_session(call: Call[Change]) -> Answer:
         check_agent(call.house.profiles(), fields["agent"])
     if "provider" in fields:
         check_model(call.house, fields["provider"])
-    return await call.house.executor.update(call.path["id"], **fields)
+    if "readers" in fields:
+        users = call.house.users
+        fields["readers"] = tuple(dict.fromkeys(users.get(one).name for one in fields["readers"]))
+    return await _updated(call, fields)
+
+
+async def _updated(call: Call[Change], fields: dict[str, Any]) -> SessionRow:
+    executor = call.house.executor
+    before = await executor.store.session(call.path["id"])
+    row = await executor.update(before.id, **fields)
+    for name in set(before.readers) - set(row.readers):
+        call.house.presence.end(user=name)  # a stream of this session may be among theirs
+    return row
 
 
 @endpoint("DELETE", ONE, scope="run")
@@ -203,13 +225,28 @@ async def events(call: Call[Several]) -> Answer:
     its session; of one that is gone it says `session_deleted`."""
     house = call.house
     places: dict[str, int] = {}
+    gone: list[str] = []
     for session, after in _places(call.given.sessions):
-        places[session] = 0
-        with contextlib.suppress(NotFoundError):  # the stream tells that it is gone
+        try:
             row = await house.executor.store.session(session)
+        except NotFoundError:
+            gone.append(session)
+            continue
+        if call.caller.sees(row):
             places[session] = place_in(house.epoch, row, "", after)
-    frames = house.executor.follow(places, rows=call.given.rows)
-    return EventStream(house.epoch, frames, house.ended)
+        else:
+            gone.append(session)
+    rows = wanted(call.caller, call.given.owner) if call.given.rows else None
+    frames = house.executor.follow(places, rows=rows)
+    return EventStream(house.epoch, _gone_first(gone, frames), house.ended)
+
+
+async def _gone_first(gone: list[str], frames: Frames) -> Frames:
+    async with aclosing(frames):
+        if gone:
+            yield [frame(SessionDeleted(session=session)) for session in gone]
+        async for batch in frames:
+            yield batch
 
 
 def _places(text: str) -> list[tuple[str, int]]:

@@ -30,7 +30,9 @@ def stored(folder: Path, file: str) -> bytes | None:
 async def stored_file(call: Call[Nothing]) -> Answer:
     """A stored picture by the id in an `image` detail. What is no picture is only to be saved."""
     file = call.path["id"]
-    content = await asyncio.to_thread(stored, call.house.files, file)
+    caller, store = call.caller, call.house.executor.store
+    shown = caller.everything or await store.shows(file, caller.user)
+    content = await asyncio.to_thread(stored, call.house.files, file) if shown else None
     if content is None:
         raise NotFoundError(f"There is no stored file {file!r}.")
     kind = next((kind for magic, kind in _MAGIC if content.startswith(magic)), "")

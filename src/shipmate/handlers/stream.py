@@ -79,7 +79,7 @@ def place_in(epoch: str, row: SessionRow, last_event_id: str, after: int | None)
 
 
 class EventStream:
-    """The response. `closing` ends it from outside."""
+    """The response. `closing` ends it from outside, and so does each event of `closes_with`."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class EventStream:
     ) -> None:
         self._epoch = epoch
         self._frames = frames
-        self._closing = closing
+        self._closing = [closing]
         self._keep_alive = keep_alive
         self._waiting: list[Frame] = []
         self._bytes = 0
@@ -99,6 +99,9 @@ class EventStream:
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._ended = False
+
+    def closes_with(self, closing: asyncio.Event) -> None:
+        self._closing.append(closing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
@@ -108,7 +111,7 @@ class EventStream:
         ends = [
             writing,
             asyncio.ensure_future(_gone(receive)),
-            asyncio.ensure_future(self._closing.wait()),
+            *(asyncio.ensure_future(closing.wait()) for closing in self._closing),
         ]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -119,7 +122,7 @@ class EventStream:
             await self._frames.aclose()
         if not writing.cancelled():
             writing.result()
-        elif self._closing.is_set():
+        elif any(closing.is_set() for closing in self._closing):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _read(self) -> None:

@@ -21,6 +21,7 @@ from shipmate.handlers import (
     settings,
     stored,
     usage,
+    users,
 )
 from shipmate.handlers.openapi import describe
 from shipmate.handlers.route import Answer, Call, Endpoint, Nothing, endpoint
@@ -41,6 +42,7 @@ NOUNS: tuple[ModuleType, ...] = (
     stored,
     auth,
     usage,
+    users,
     page,
 )
 

@@ -11,7 +11,7 @@ from shipmate.handlers.route import Answer, Call, Input, endpoint
 
 class Wanted(Input, frozen=True, kw_only=True):
     session: str = ""
-    """Empty: all sessions, deleted ones too."""
+    """Empty: all of one's own sessions (an admin's: of everybody's), deleted ones too."""
     days: Annotated[int, Meta(ge=1, le=3660)] = 30
 
 
@@ -26,6 +26,8 @@ class UsageList(msgspec.Struct, frozen=True):
 @endpoint("GET", "/api/usage", scope="read", query=Wanted, answer=UsageList)
 async def usage(call: Call[Wanted]) -> Answer:
     """Tokens and cost by day, session and model, sub-agents and summaries included."""
-    rows = await call.house.executor.store.usage(call.given.session, call.given.days)
+    asked, caller = call.given, call.caller
+    owner = None if caller.everything or asked.session else caller.user
+    rows = await call.house.executor.store.usage(asked.session, asked.days, owner=owner)
     tokens = sum(row.prompt + row.completion for row in rows)
     return UsageList(rows, tokens, sum(row.cost for row in rows))

@@ -29,14 +29,14 @@ from shipmate.protocol import (
     new_id,
 )
 from shipmate.session.copies import Item, closed, items, numbered, wary
-from shipmate.session.executor import Executor
+from shipmate.session.executor import Executor, new_session_id
 
 NOT_RUN = "Not run: this branch was made before it ran."
 MARK = " (branch)"
 ALL = 10_000_000
 
 
-async def branch(
+async def branch(  # noqa: PLR0913 - what it is made of, where it is put, whose it is
     executor: Executor,
     session: str,
     block: str,
@@ -44,12 +44,13 @@ async def branch(
     *,
     text: str = "",
     client_id: str = "",
+    owner: str = "",
 ) -> SessionRow:
     """A new session of whole units up to `block`, which is in it. With a `text`, `block` is a
     message of the user: the branch ends before it, and `text` is sent in its place, with what
     was attached to it. `outputs`: where the whole outputs of calls are stored, by session.
     With a `client_id` it is made once."""
-    made = new_id(client_id)
+    made = new_session_id(client_id, owner)
     if client_id:
         with contextlib.suppress(NotFoundError):
             return await executor.store.session(made)
@@ -69,6 +70,8 @@ async def branch(
         archived=False,
         tokens=0,
         created_at=0,
+        owner=owner,
+        readers=(),
     )
     blocks = numbered(closed(taken, NOT_RUN, note), made, now())
     row = await executor.store.fill_session(row, blocks)

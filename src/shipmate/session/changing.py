@@ -8,7 +8,9 @@ from shipmate.database.store import Store
 from shipmate.errors import ShipmateError
 from shipmate.protocol import SessionRow, System
 
-CHANGEABLE = frozenset({"title", "archived", "bypass_approval", "provider", "agent", "untrusted"})
+CHANGEABLE = frozenset(
+    {"title", "archived", "bypass_approval", "provider", "agent", "untrusted", "readers"}
+)
 CODE = "changed"
 """Of the notices."""
 _NAMES = {"provider": "model", "agent": "agent"}

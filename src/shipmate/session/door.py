@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -134,7 +135,8 @@ class Door:
         """To who follows all sessions: what waits now in one, when that has changed."""
         if transcript and any(isinstance(saved.block, Pending) for saved in written.saved):
             items = tuple(transcript.pending())
-            self.hub.publish_aside(frame(PendingChanged(session=written.row.id, items=items)))
+            told = frame(PendingChanged(session=written.row.id, items=items))
+            self.hub.publish_aside(replace(told, row=written.row))
 
     def tell_row(self, row: SessionRow) -> None:
         self.hub.publish_row(frame(SessionChanged(session=row.id, row=row)))

@@ -47,6 +47,7 @@ from shipmate.tools.tool import SHUTDOWN
 log = logging.getLogger(__name__)
 
 NOTHING_WAITS = {"pending_approval": "", "pending_question": "", "error": ""}
+
 Discard: TypeAlias = Callable[[str, Collection[str]], Awaitable[None]]
 """Removes what a session has beside its blocks: background commands, stored outputs, and those
 stored files, by their ids, that it alone showed."""
@@ -54,6 +55,11 @@ stored files, by their ids, that it alone showed."""
 
 async def _nothing_else(_session: str, _files: Collection[str]) -> None:
     """For who keeps nothing beside the blocks."""
+
+
+def new_session_id(client_id: str, owner: str) -> str:
+    """The id of a new session: the same for the same `client_id` of the same user."""
+    return new_id(f"{owner}\n{client_id}" if client_id and owner else client_id)
 
 
 class Executor:
@@ -88,7 +94,7 @@ class Executor:
     # --- following ----------------------------------------------------------------------
 
     def follow(
-        self, sessions: Mapping[str, int], *, rows: bool = False
+        self, sessions: Mapping[str, int], *, rows: Callable[[SessionRow], bool] | None = None
     ) -> AsyncGenerator[list[Frame]]:
         """See `session.following.follow`."""
         return following.follow(self.door, sessions, rows=rows)
@@ -100,15 +106,23 @@ class Executor:
     # --- talking ------------------------------------------------------------------------
 
     async def create(
-        self, *, agent: str, provider: str, project: str, bypass: bool = False, client_id: str = ""
+        self,
+        *,
+        agent: str,
+        provider: str,
+        project: str,
+        bypass: bool = False,
+        client_id: str = "",
+        owner: str = "",
     ) -> SessionRow:
         """A new session; with a `client_id` that one session, however often it is asked for."""
         row = SessionRow(
-            id=new_id(client_id),
+            id=new_session_id(client_id, owner),
             agent=agent,
             provider=provider,
             project=project,
             bypass_approval=bypass,
+            owner=owner,
         )
         row = await self.store.create_session(row)
         self.door.tell_row(row)

@@ -1,7 +1,7 @@
 """Following sessions: what was kept, what is being said, and then everything as it happens."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Mapping, Set
+from collections.abc import AsyncGenerator, Callable, Mapping, Set
 from contextlib import aclosing
 
 from shipmate.agent.transcript import Transcript
@@ -20,17 +20,21 @@ PIECES = frozenset({"stream_start", "delta", "stream_end"})
 
 
 async def follow(
-    door: Door, sessions: Mapping[str, int], *, rows: bool = False
+    door: Door,
+    sessions: Mapping[str, int],
+    *,
+    rows: Callable[[SessionRow], bool] | None = None,
 ) -> AsyncGenerator[list[Frame]]:
     """Batches of frames of some sessions, each from its `seq` on: no gap, no duplicate.
 
     First all blocks changed since, the text so far of the messages that are being streamed, and
     the session's row; then what happens. A reader that falls too far behind gets the same
     again from where it was, with `done` where no round runs any more. A session that is gone
-    is told as `session_deleted`. With `rows`, the changed row of every other session, too.
+    is told as `session_deleted`. With `rows`, the changed rows of other sessions that it says yes
+    to.
     """
     seen = dict(sessions)
-    with door.hub.watch([*seen, ROWS] if rows else seen) as watcher:
+    with door.hub.watch([*seen, ROWS] if rows else seen, rows) as watcher:
         while True:
             behind = watcher.lost
             watcher.found()

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import msgspec
 
-from shipmate.protocol import AnyEvent, Delta, encode
+from shipmate.protocol import AnyEvent, Delta, SessionChanged, SessionRow, encode
 
 MAX_WAITING_BYTES = 1_000_000
 """A reader that is further behind is given a fresh snapshot instead of all it missed."""
@@ -29,6 +29,8 @@ class Frame:
     seq: int | None = None
     """For a kept block: the number a client resumes from."""
     delta: Delta | None = None
+    row: SessionRow | None = None
+    """Of a changed row."""
 
     @property
     def size(self) -> int:
@@ -39,7 +41,8 @@ class Frame:
 def frame(event: AnyEvent) -> Frame:
     kind = event.__struct_config__.tag
     delta = event if isinstance(event, Delta) else None
-    return Frame(str(kind), event.session, encode(event), delta=delta)
+    row = event.row if isinstance(event, SessionChanged) else None
+    return Frame(str(kind), event.session, encode(event), delta=delta, row=row)
 
 
 def joined(frames: Iterable[Frame]) -> list[Frame]:
@@ -76,7 +79,9 @@ def _join(run: list[Delta], first: Frame) -> Frame:
 class Watcher:
     """One reader's place in the stream of some sessions; bounded."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: Callable[[SessionRow], bool] | None = None) -> None:
+        self.rows = rows
+        """Which rows of other sessions are wanted."""
         self.lost = False
         """It fell too far behind and what waited was dropped."""
         self._frames: list[Frame] = []
@@ -120,17 +125,21 @@ class Hub:
         """A changed row: to those who watch the session, and to those who watch all rows."""
         self.publish(item)
         for watcher in self._watchers.get(ROWS, set()) - self._watchers.get(item.session, set()):
-            watcher.push(item)
+            if item.row and watcher.rows and watcher.rows(item.row):
+                watcher.push(item)
 
     def publish_aside(self, item: Frame) -> None:
-        """To those alone who watch all rows."""
+        """What concerns a row: to those alone who watch rows, and want this one."""
         for watcher in self._watchers.get(ROWS, ()):
-            watcher.push(item)
+            if item.row and watcher.rows and watcher.rows(item.row):
+                watcher.push(item)
 
     @contextmanager
-    def watch(self, sessions: Iterable[str]) -> Generator[Watcher]:
+    def watch(
+        self, sessions: Iterable[str], rows: Callable[[SessionRow], bool] | None = None
+    ) -> Generator[Watcher]:
         """Events from the moment of entry on, so that nothing falls in between."""
-        watcher, wanted = Watcher(), list(sessions)
+        watcher, wanted = Watcher(rows), list(sessions)
         for session in wanted:
             self._watchers[session].add(watcher)
         try:

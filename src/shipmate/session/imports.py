@@ -114,10 +114,13 @@ def _counted(block: AnyBlock) -> AnyBlock:
     return structs.replace(block, tokens=tokens, tokens_source="estimate")
 
 
-async def bring_in(executor: Executor, document: Document, project: str, files: Path) -> SessionRow:
+async def bring_in(
+    executor: Executor, document: Document, project: str, files: Path, *, owner: str = ""
+) -> SessionRow:
     """Make the session of a document. `project`: the one it is to belong to, or empty; `files`:
     where pictures are stored."""
     row, blocks = await asyncio.to_thread(imported, document, project, now())
+    row = structs.replace(row, owner=owner)
     await asyncio.to_thread(_store_pictures, files, document)
     row = await executor.store.fill_session(row, blocks)
     executor.door.tell_row(row)

@@ -14,6 +14,10 @@ class ProjectSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     path: str
     name: str = ""
     github: str = ""
+    owner: str = ""
+    """Name of the user whose it is; admins see all."""
+    people: tuple[str, ...] = ()
+    """Names of the users who may use it, too."""
     run_safe_commands: bool = False
     """Commands judged safe run unasked where a sandbox is active; there is none yet."""
 

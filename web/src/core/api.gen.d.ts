@@ -181,9 +181,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All approvals and questions that wait, over all sessions. `events?rows=true` tells each
-         * @description All approvals and questions that wait, over all sessions. `events?rows=true` tells each
-         *     change as a `pending` event of the session.
+         * All approvals and questions that wait for the caller, over all sessions. The stream of
+         * @description All approvals and questions that wait for the caller, over all sessions. The stream of
+         *     `events?rows=true` tells each change as a `pending` event of the session.
          */
         get: operations["pending"];
         put?: never;
@@ -222,8 +222,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All rules, those too that are switched off.
-         * @description All rules, those too that are switched off.
+         * All rules that concern the caller, those too that are switched off.
+         * @description All rules that concern the caller, those too that are switched off.
          */
         get: operations["rules"];
         put?: never;
@@ -528,8 +528,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a new sign-in link, for another browser.
-         * @description Make a new sign-in link, for another browser.
+         * Make a new sign-in link of the caller, for another browser.
+         * @description Make a new sign-in link of the caller, for another browser.
          */
         post: operations["link"];
         delete?: never;
@@ -558,6 +558,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/auth/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change one's own password; every other sign-in of the user ends.
+         * @description Change one's own password; every other sign-in of the user ends.
+         */
+        post: operations["change_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with name and password. 401: one of them is wrong; 429: too many were.
+         * @description Sign in with name and password. 401: one of them is wrong; 429: too many were.
+         */
+        post: operations["sign_in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/auth/sign-out": {
         parameters: {
             query?: never;
@@ -568,8 +608,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Forget this browser's sign-in.
-         * @description Forget this browser's sign-in.
+         * Forget this browser's sign-in; its streams end.
+         * @description Forget this browser's sign-in; its streams end.
          */
         post: operations["sign_out"];
         delete?: never;
@@ -586,14 +626,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The bearer tokens, without their secrets.
-         * @description The bearer tokens, without their secrets.
+         * One's bearer tokens (an admin's: all), without their secrets.
+         * @description One's bearer tokens (an admin's: all), without their secrets.
          */
         get: operations["tokens"];
         put?: never;
         /**
-         * Make a bearer token. Its secret is in this answer and nowhere else.
-         * @description Make a bearer token. Its secret is in this answer and nowhere else.
+         * Make a bearer token of one's own. Its secret is in this answer and nowhere else.
+         * @description Make a bearer token of one's own. Its secret is in this answer and nowhere else.
          */
         post: operations["create_token"];
         delete?: never;
@@ -613,10 +653,30 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revoke a bearer token by its id.
-         * @description Revoke a bearer token by its id.
+         * Revoke a bearer token by its id; its streams end.
+         * @description Revoke a bearer token by its id; its streams end.
          */
         delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/ways": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How one signs in here.
+         * @description How one signs in here.
+         */
+        get: operations["ways"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -764,7 +824,11 @@ export interface paths {
         delete: operations["remove_project"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Rename a project, or say who may use it.
+         * @description Rename a project, or say who may use it.
+         */
+        patch: operations["change_project"];
         trace?: never;
     };
     "/api/providers": {
@@ -934,6 +998,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who can sign in with a password, and what each may do.
+         * @description Who can sign in with a password, and what each may do.
+         */
+        get: operations["users"];
+        put?: never;
+        /**
+         * Add a user. The first one is an admin, and owns what is there. 409: the name is taken.
+         * @description Add a user. The first one is an admin, and owns what is there. 409: the name is taken.
+         */
+        post: operations["create_user"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/users/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a user with their tokens. Their sessions and projects stay: admins see them.
+         * @description Remove a user with their tokens. Their sessions and projects stay: admins see them.
+         */
+        delete: operations["delete_user"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a role, disable or enable, set a new password. 409: one admin must stay.
+         * @description Change a role, disable or enable, set a new password. 409: one admin must stay.
+         */
+        patch: operations["change_user"];
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -952,6 +1064,8 @@ export interface components {
         AddProject: {
             /** @default  */
             name?: string;
+            /** @default  */
+            owner?: string;
             path: string;
         };
         /** After */
@@ -1147,12 +1261,31 @@ export interface components {
             archived?: boolean;
             bypass_approval?: boolean;
             provider?: string;
+            readers?: string[];
             title?: string;
             untrusted?: boolean;
+        };
+        /** ChangePassword */
+        ChangePassword: {
+            new: string;
+            old: string;
+        };
+        /** ChangeProject */
+        ChangeProject: {
+            name?: string;
+            owner?: string;
+            people?: string[];
         };
         /** ChangeSettings */
         ChangeSettings: {
             interface: Record<string, never>;
+        };
+        /** ChangeUser */
+        ChangeUser: {
+            disabled?: boolean;
+            password?: string;
+            /** @enum {unknown} */
+            role?: "admin" | "user" | "viewer";
         };
         /**
          * Chat
@@ -1447,6 +1580,8 @@ export interface components {
             /** @default 50 */
             limit?: number;
             /** @default  */
+            owner?: string;
+            /** @default  */
             project?: string;
             /** @default  */
             status?: ("error" | "idle" | "interrupted" | "running" | "waiting_answer" | "waiting_approval") | "";
@@ -1483,7 +1618,10 @@ export interface components {
         /** Me */
         Me: {
             name: string;
+            /** @enum {unknown} */
+            role: "admin" | "user" | "viewer";
             scopes: string[];
+            user: string;
         };
         /**
          * Message
@@ -1582,6 +1720,13 @@ export interface components {
             name: string;
             scopes: string[];
         };
+        /** NewUser */
+        NewUser: {
+            name: string;
+            password: string;
+            /** @enum {unknown} */
+            role: "admin" | "user" | "viewer";
+        };
         /** OfSession */
         OfSession: {
             session: string;
@@ -1630,7 +1775,9 @@ export interface components {
             id: string;
             missing: boolean;
             name: string;
+            owner: string;
             path: string;
+            people: string[];
         };
         /** Projects */
         Projects: {
@@ -1801,11 +1948,15 @@ export interface components {
             /** @default 0 */
             last_seq: number;
             /** @default  */
+            owner: string;
+            /** @default  */
             pending_approval: string;
             /** @default  */
             pending_question: string;
             project: string;
             provider: string;
+            /** @default [] */
+            readers: string[];
             /**
              * @default idle
              * @enum {unknown}
@@ -1859,10 +2010,17 @@ export interface components {
         };
         /** Several */
         Several: {
+            /** @default  */
+            owner?: string;
             /** @default false */
             rows?: boolean;
             /** @default  */
             sessions?: string;
+        };
+        /** SignIn */
+        SignIn: {
+            name: string;
+            password: string;
         };
         /** SignedIn */
         SignedIn: {
@@ -2013,6 +2171,7 @@ export interface components {
             scopes: string[];
             token?: string;
             used_at: number;
+            user: string;
         };
         /** Tokens */
         Tokens: {
@@ -2165,6 +2324,18 @@ export interface components {
             /** @enum {unknown} */
             type: "user";
         };
+        /** UserList */
+        UserList: {
+            users: components["schemas"]["UserRow"][];
+        };
+        /** UserRow */
+        UserRow: {
+            created_at: number;
+            disabled: boolean;
+            name: string;
+            /** @enum {unknown} */
+            role: "admin" | "user" | "viewer";
+        };
         /**
          * Waiting
          * @description What waits in one session.
@@ -2184,15 +2355,17 @@ export interface components {
             /** @default  */
             session?: string;
         };
+        /**
+         * Ways
+         * @description How one signs in here. A link always does.
+         */
+        Ways: {
+            password: boolean;
+        };
         /** Which */
         Which: {
             /** @default  */
             id?: string;
-            /** @default  */
-            session?: string;
-        };
-        /** Whose */
-        Whose: {
             /** @default  */
             session?: string;
         };
@@ -2214,6 +2387,16 @@ export interface components {
             /** @default  */
             session?: string;
             text: string;
+        };
+        /** Whose */
+        "shipmate.handlers.decisions.Whose": {
+            /** @default  */
+            owner?: string;
+        };
+        /** Whose */
+        "shipmate.handlers.queue.Whose": {
+            /** @default  */
+            session?: string;
         };
     };
     responses: never;
@@ -2425,6 +2608,7 @@ export interface operations {
             query?: {
                 sessions?: string;
                 rows?: boolean;
+                owner?: string;
             };
             header?: never;
             path?: never;
@@ -2483,7 +2667,9 @@ export interface operations {
     };
     pending: {
         parameters: {
-            query?: never;
+            query?: {
+                owner?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2708,6 +2894,7 @@ export interface operations {
                 status?: ("error" | "idle" | "interrupted" | "running" | "waiting_answer" | "waiting_approval") | "";
                 cursor?: string;
                 limit?: number;
+                owner?: string;
             };
             header?: never;
             path?: never;
@@ -3185,6 +3372,70 @@ export interface operations {
             };
         };
     };
+    change_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangePassword"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     sign_out: {
         parameters: {
             query?: never;
@@ -3291,6 +3542,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ways: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ways"];
+                };
             };
             /** @description What is wrong, where, and what to do. */
             default: {
@@ -3537,6 +3817,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeProject"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
             };
             /** @description What is wrong, where, and what to do. */
             default: {
@@ -3914,6 +4229,132 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageList"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    users: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserList"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewUser"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserRow"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeUser"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserRow"];
                 };
             };
             /** @description What is wrong, where, and what to do. */

@@ -15,6 +15,14 @@ TOKEN = re.compile(
     re.X | re.S,
 )
 KNOWN = {"%comspec%": "cmd", "%systemroot%": r"C:\Windows", "%windir%": r"C:\Windows", "%cd%": "."}
+FOR = re.compile(
+    r"\bfor\s+(?:/[dlr]\s+(?:[^\s%(]+\s+)?)?%%?(\w)\s+in\s*\([^()'\"`|&<>]*\)\s*do\b", re.I
+)
+"""The head of a loop whose set is names, patterns or numbers; not what `for /f` runs."""
+FOR_OUTPUT = re.compile(
+    r"\bfor\s+/f\s+(?:\"[^\"]*\"\s+)?%%?\w\s+in\s*\(\s*(['`])(.*?)\1\s*\)", re.I | re.S
+)
+"""`for /f` over what a command writes."""
 SKIPPED = re.compile(
     r"""^(?:@+|do\b|else\b|if\s+(?:/i\s+)?(?:not\s+)?(?:exist\s+\S+|errorlevel\s+\d+|defined\s+\S+
     |\S+\s*(?:==|equ|neq|lss|leq|gtr|geq)\s*\S+)|for\s+(?:/\w\s+(?:\S+\s+)?)?%%?\w\s+in\b)\s*""",
@@ -29,6 +37,10 @@ def judge_cmd_script(inquiry: Inquiry, text: str, scope: Scope, feed: str | None
         found.append(block("fork-bomb", "A script that starts itself without end."))
     if text.count('"') % 2:
         found.append(ask("syntax", "A quote is not closed."))
+    found += [inquiry.script(inner, "cmd", scope, None) for _, inner in FOR_OUTPUT.findall(text)]
+    if FOR.search(text):
+        found.append(ask("control", "The command is a loop."))
+        text = _unrolled(text)
     scope = replace(scope, shell="cmd", variables={}, functions={})  # noqa: S604 - a name, nothing runs
     for command, piped in _commands(text):
         words, targets = _words(command)
@@ -37,9 +49,15 @@ def judge_cmd_script(inquiry: Inquiry, text: str, scope: Scope, feed: str | None
             found.append(danger("hidden-command", "The name of the command is not visible."))
         elif words:
             found.append(inquiry.command(words, scope, HIDDEN if piped else feed))
-        if command[:1] == "\0":
-            found.append(ask("control", "The command is conditional or a loop."))
     return worst(found)
+
+
+def _unrolled(text: str) -> str:
+    """Bodies of loops over names alone: the loop's variable is one that is not known."""
+    while match := FOR.search(text):
+        body = re.sub(rf"%%?(~\w*)?{match[1]}(?![\w%])", lambda _: "%item%", text[match.end() :])
+        text = text[: match.start()] + body
+    return text
 
 
 def _nul(target: str) -> bool:

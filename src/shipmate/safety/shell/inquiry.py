@@ -63,6 +63,7 @@ INDEXED = frozenset(
     "test [ printf let declare typeset local unset read export readonly wait".split()
 )
 DECLARING = frozenset("export declare typeset local readonly".split())
+WINDOWS_SCRIPT = re.compile(r"^(?![a-z]:|[\\/]).*\.(bat|cmd|exe|com|ps1|vbs|js|msi)$", re.I)
 ABOUT = frozenset({"--help", "--version", "-V", "/?", "-version", "-help"})
 
 
@@ -115,8 +116,8 @@ class Inquiry:
             yield ask("program", f"Runs {call.words[0]}.")
         if call.name in INDEXED:
             yield from arithmetic(" ".join(call.args))
-        if "/" in call.words[0] and not call.words[0].startswith("/"):
-            yield from interpreters.run_file(call, call.words[0], "bash")
+        if path := _own_file(call):
+            yield from interpreters.run_file(call, path, call.scope.shell)
         if judge is not None:
             yield from judge(call)
         yield from readers.runs_programs(call)
@@ -164,6 +165,15 @@ def _hidden_name(word: str) -> bool:
     """A name that is made at run time, or found by a pattern."""
     base = re.split(r"[/\\]", word)[-1]
     return HIDDEN in base or (word not in {"[", "[["} and re.search(r"[*?\[]", word) is not None)
+
+
+def _own_file(call: Call) -> str:
+    """The path of a program that is named by a path within the project; on Windows also by the
+    name of a script, as the current folder is searched there."""
+    name = call.words[0]
+    if call.scope.shell == "bash":
+        return name if "/" in name and not name.startswith("/") else ""
+    return name.replace("\\", "/") if WINDOWS_SCRIPT.search(name) else ""
 
 
 def _elsewhere(word: str) -> bool:

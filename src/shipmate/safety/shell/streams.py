@@ -1,5 +1,6 @@
 """sed, awk, find, tar and others that read, and can run programs or write on the side."""
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -102,6 +103,9 @@ def judge_awk(call: Call) -> Iterator[Finding]:
     yield from (f for f in places.reads(call.args[1:], call.scope) if f.risk > Risk.ASK)
 
 
+NARROWING = frozenset("-name -iname -path -ipath -regex -iregex -wholename".split())
+
+
 def judge_find(call: Call) -> Iterator[Finding]:
     words = list(call.args)
     starts = [w for w in words[: _first_test(words)] if not w.startswith("-")]
@@ -110,7 +114,7 @@ def judge_find(call: Call) -> Iterator[Finding]:
     for at, word in enumerate(words):
         if word == "-delete":
             yield danger("find-delete", "Deletes what is found.")
-            if roots:
+            if roots and not _narrowed(words):
                 yield block("delete-root", "Deletes a root, a home or a whole system folder.")
         elif word in {"-exec", "-execdir", "-ok", "-okdir"}:
             yield from _exec(call, words[at + 1 :], roots)
@@ -118,6 +122,14 @@ def judge_find(call: Call) -> Iterator[Finding]:
             yield from (places.write(path, call.scope) for path in words[at + 1 : at + 2])
         elif word == "-files0-from" or HIDDEN in word:
             yield ask("hidden-text", "What is searched is not visible.")
+
+
+def _narrowed(words: list[str]) -> bool:
+    """Whether a test keeps it from finding all there is."""
+    if not {"-o", "-or", "!", "-not", ","}.isdisjoint(words):
+        return False
+    tests = itertools.pairwise(words)
+    return any(test in NARROWING and re.search(r"[^*./]", value) for test, value in tests)
 
 
 def _first_test(words: list[str]) -> int:
@@ -162,6 +174,8 @@ def judge_tar(call: Call) -> Iterator[Finding]:
     if extracting:
         targets = call.values("C", ("directory", "cd"))
         yield from (places.write(f"{path}/x", call.scope) for path in targets)
+        if any(places.is_root(places.resolve(path, call.scope.cwd)) for path in targets):
+            yield danger("system-file", "Unpacks over a root, a home or a system folder.")
 
 
 def judge_zip(call: Call) -> Iterator[Finding]:

@@ -92,7 +92,9 @@ describe("rows of the thread", () => {
     expect(kinds(after({}))).not.toContain("tool");
     const bypassed = after({ result: true, decided_by: "bypass" });
     expect(kinds(bypassed)).toEqual(["user", "head", "message", "tool", "foot"]);
-    expect(bypassed[3]).toMatchObject({ bypassed: true });
+    expect(bypassed[3]).toMatchObject({ unasked: { by: "bypass" } });
+    const ruled = after({ result: true, decided_by: "rule", rule: "shell:ls" });
+    expect(ruled[3]).toMatchObject({ kind: "tool", unasked: { by: "rule", rule: "shell:ls" } });
     expect(after({ result: false })[4]).toMatchObject({ kind: "tool", denied: true });
   });
 

@@ -31,8 +31,6 @@ export async function say(
   throw new Error("The server ended the stream before it named the session.");
 }
 
-export const approve = (session: string, id: string, approved: boolean, feedback = "") =>
-  got(api.POST("/api/agent/approval", { body: { session, id, approved, feedback } }));
 export const answerTo = (session: string, id: string, answer: string) =>
   got(api.POST("/api/agent/answer", { body: { session, id, answer } }));
 export const stop = (session: string) => got(api.POST("/api/agent/stop", { body: { session } }));

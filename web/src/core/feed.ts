@@ -1,6 +1,6 @@
 /** The rows of all sessions, kept current while no session is open. */
+import { hear, refresh } from "./facts";
 import type { Link } from "./line";
-import { sessions } from "./sessions.svelte";
 import { watch, type Watching } from "./watch";
 
 export function followRows(onLink: (link: Link) => void = () => undefined): Watching {
@@ -8,15 +8,15 @@ export function followRows(onLink: (link: Link) => void = () => undefined): Watc
   return watch({
     session: "",
     place: () => ({ seq: 0, epoch: "" }),
-    onFrames: (batch) => batch.forEach(({ event }) => sessions.heard(event)),
+    onFrames: (batch) => batch.forEach(({ event }) => hear(event)),
     onLink: (link) => {
       onLink(link);
       if (link === "lost" || link === "asleep") lost = true;
       if (link !== "open" || !lost) return;
       lost = false;
-      void sessions.load();
+      refresh();
     },
-    onPoll: () => void sessions.load(),
+    onPoll: refresh,
     onRefused: () => undefined, // a 401 has opened the sign-in view
   });
 }

@@ -32,7 +32,7 @@ export interface Tab {
 }
 
 interface Watch {
-  /** Empty: the rows of all sessions only, which every tab gets. */
+  /** Empty: the rows of all sessions and what waits in them, which every tab gets. */
   session: string;
   /** The place the tab is at. */
   seq: number;
@@ -171,8 +171,8 @@ export class Hub {
     if (type === "keep_alive") return false;
     if (type === "session_deleted") return true;
     // The new line has told how things stand; what the former says of that may be older.
-    if (former && (type === "session" || type === "queue")) return false;
-    if (type === "session") return true;
+    if (former && (type === "session" || type === "queue" || type === "pending")) return false;
+    if (type === "session" || type === "pending") return true;
     if (event.session !== watch.session) return false;
     const place = parseId(id);
     if (!place) return true;

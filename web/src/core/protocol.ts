@@ -24,12 +24,18 @@ export type ToolCall = Filled<Omit<Wire["ToolCall"], "arguments">> & {
   arguments: Record<string, unknown>;
 };
 export type ToolResult = Filled<Wire["ToolResult"], "details">;
-/** `result` absent: pending. */
-export type ApprovalRequest = Filled<Wire["ApprovalRequest"], "result">;
+/** `result` absent: pending. `arguments`: what the user made of the call's. */
+export type ApprovalRequest = Filled<
+  Omit<Wire["ApprovalRequest"], "arguments">,
+  "result" | "hunks"
+> & { arguments?: Record<string, unknown> };
+export type RuleScope = ApprovalRequest["scope"];
 /** `result` absent: pending. */
 export type AskUser = Filled<Wire["AskUser"], "result">;
 export type Todo = Filled<Wire["Todo"]>;
 export type Summary = Filled<Wire["Summary"]>;
+/** What waits for the user. */
+export type Pending = ApprovalRequest | AskUser;
 export type Block =
   | User
   | Attachment
@@ -65,6 +71,7 @@ export type Transient =
   | (Omit<Wire["SessionChanged"], "row"> & { row: SessionRow })
   | Wire["SessionDeleted"]
   | Wire["QueueChanged"]
+  | (Omit<Wire["PendingChanged"], "items" | "session"> & { session: string; items: Pending[] })
   | Done
   | Wire["KeepAlive"];
 export type Event = AnyBlock | Transient;
@@ -95,6 +102,10 @@ export const DEFAULTS: { [T in Block["type"]]: Record<string, unknown> } = {
     choices: ["approve", "deny"],
     feedback: "",
     decided_by: "",
+    suggested: [],
+    scopes: ["once"],
+    scope: "once",
+    rule: "",
   },
   ask_user: { options: [], multiple: false, allow_freeform: true, agent: "", cancelled: "" },
   todo: { items: [] },
@@ -108,6 +119,7 @@ const TRANSIENT = new Set([
   "session",
   "session_deleted",
   "queue",
+  "pending",
   "done",
   "keep_alive",
 ]);
@@ -118,6 +130,7 @@ export function fill(raw: unknown): Event | null {
   const event = raw as Record<string, unknown>;
   const type = event["type"];
   if (typeof type !== "string") return null;
+  if (type === "pending") return { ...event, items: pending(event["items"]) } as Transient;
   if (TRANSIENT.has(type)) return event as unknown as Transient;
   if (typeof event["id"] !== "string") return null;
   if (!Object.hasOwn(DEFAULTS, type)) {
@@ -125,6 +138,13 @@ export function fill(raw: unknown): Event | null {
   }
   return { ...BASE, ...DEFAULTS[type as Block["type"]], ...event } as unknown as Block;
 }
+
+/** What waits, of the wire; what this page does not know is left to the conversation to show. */
+export const pending = (items: unknown): Pending[] =>
+  (Array.isArray(items) ? items.map(fill) : []).filter((item) => item !== null).filter(waits);
+
+export const waits = (event: Event): event is Pending =>
+  (event.type === "approval_request" || event.type === "ask_user") && event.result === undefined;
 
 /** Whether an event is kept, i.e. a block. */
 export function isBlock(event: Event): event is AnyBlock {

@@ -1,21 +1,24 @@
-/** Where the page is: `#/` (new chat), `#/s/<session>`, `#/settings/<section>`. */
+/** Where the page is: `#/` (new chat), `#/s/<session>`, `#/inbox`, `#/settings/<section>`. */
 
-export const SECTIONS = ["general", "models", "projects", "keys"] as const;
+export const SECTIONS = ["general", "models", "projects", "rules", "keys"] as const;
 export type Section = (typeof SECTIONS)[number];
 export type Route =
   | { view: "new" }
   | { view: "session"; id: string }
+  | { view: "inbox" }
   | { view: "settings"; section: Section };
 
 export function parse(hash: string): Route {
   const [, view, id] = hash.replace(/^#/, "").split("/");
   if (view === "s" && id) return { view: "session", id: decodeURIComponent(id) };
+  if (view === "inbox") return { view };
   if (view !== "settings") return { view: "new" };
   return { view: "settings", section: SECTIONS.find((name) => name === id) ?? "general" };
 }
 
 export const to = {
   new: "#/",
+  inbox: "#/inbox",
   settings: (section: Section = "general"): string => `#/settings/${section}`,
   session: (id: string): string => `#/s/${encodeURIComponent(id)}`,
 };

@@ -20,6 +20,11 @@ export interface Called {
   call: ToolCall;
   result: ToolResult | undefined;
 }
+/** Who approved a call that nobody was asked about. */
+export interface Unasked {
+  by: "bypass" | "rule";
+  rule: string;
+}
 /** What a round used, and said. */
 interface Used {
   tokens: number;
@@ -31,7 +36,7 @@ export type Row =
   | { key: string; kind: "user"; user: User | undefined; attachments: Attachment[] }
   | { key: string; kind: "head"; agent: string; model: string; at: number }
   | { key: string; kind: "message"; message: Message | undefined; live: Live | undefined }
-  | ({ key: string; kind: "tool"; denied: boolean; bypassed: boolean } & Called)
+  | ({ key: string; kind: "tool"; denied: boolean; unasked: Unasked | null } & Called)
   | ({ key: string; kind: "agent"; blocks: AnyBlock[]; lives: Live[] } & Called)
   | { key: string; kind: "explored"; calls: Called[] }
   | { key: string; kind: "approval"; block: ApprovalRequest; name: string }
@@ -168,7 +173,7 @@ class Rows {
     }
     const approval = this.approvals.get(call.id);
     if (approval?.result === undefined && approval) return; // its approval shows it whole
-    if (approval && !this.parent && !byBypass(approval)) return; // it stands below its approval
+    if (approval && !this.parent && !unasked(approval)) return; // it stands below its approval
     this.card(call, approval);
     this.fold();
   }
@@ -185,13 +190,14 @@ class Rows {
   }
 
   private card(call: ToolCall, approval: ApprovalRequest | undefined): void {
-    const [denied, bypassed] = [approval?.result === false, !!approval && byBypass(approval)];
+    const denied = approval?.result === false;
     const result = this.results.get(call.id);
-    this.out.push({ key: `tool:${call.id}`, kind: "tool", call, result, denied, bypassed });
+    const by = approval ? unasked(approval) : null;
+    this.out.push({ key: `tool:${call.id}`, kind: "tool", call, result, denied, unasked: by });
   }
 
   private approval(block: ApprovalRequest): void {
-    if (byBypass(block)) return;
+    if (unasked(block)) return;
     const call = this.calls.get(block.call);
     const key = `approval:${block.id}`;
     this.out.push({ key, kind: "approval", block, name: call?.name ?? "" });
@@ -276,7 +282,11 @@ class Rows {
   }
 }
 
-const byBypass = (block: ApprovalRequest): boolean => block.decided_by === "bypass";
+function unasked(block: ApprovalRequest): Unasked | null {
+  const by = block.decided_by;
+  if (!block.result || (by !== "bypass" && by !== "rule")) return null;
+  return { by, rule: by === "rule" ? block.rule : "" };
+}
 
 const READS = new Set(["read_only"]);
 

@@ -1,6 +1,7 @@
 /** The session that is open: its transcript, kept current by the event stream. */
 import { ApiError } from "./api";
 import { snapshot, stop } from "./commands";
+import { hear, refresh } from "./facts";
 import { Folds } from "./folds.svelte";
 import type { Link } from "./line";
 import type { Event, User } from "./protocol";
@@ -115,7 +116,7 @@ export class OpenSession {
       place: () => ({ seq: this.transcript.seq, epoch: this.transcript.epoch }),
       onFrames: (batch) => this.take(batch),
       onLink: (link) => this.linked(link),
-      onPoll: () => void sessions.load(),
+      onPoll: refresh,
       onRefused: (error) => {
         this.follower = null; // after a new sign-in, `load` follows again
         this.failed(error);
@@ -129,7 +130,7 @@ export class OpenSession {
     if (link === "open" && this.wasLost) {
       this.wasLost = false;
       void this.load();
-      void sessions.load();
+      refresh();
     }
     this.link = link;
   }
@@ -164,8 +165,8 @@ export class OpenSession {
     this.queue = [];
     let [structure, stream] = [false, false];
     for (const { event, id } of batch) {
-      if (ofOther(event, this.id)) {
-        sessions.heard(event);
+      if (ofOther(event, this.id) || event.type === "pending") {
+        hear(event);
         continue;
       }
       const applied = this.transcript.apply(event, id);

@@ -11,6 +11,7 @@ import {
   type SessionRow,
   type StreamStart,
   type Transient,
+  waits,
 } from "./protocol";
 import { parseId } from "./sse";
 
@@ -101,7 +102,7 @@ export class Transcript {
 
   /** Place of the oldest block of the loaded window (pending ones from before it left out). */
   oldest(): number {
-    const settled = this.blocks.find((b) => !isPending(b)) ?? this.blocks[0];
+    const settled = this.blocks.find((b) => !waits(b)) ?? this.blocks[0];
     return settled?.pos ?? 0;
   }
 
@@ -136,6 +137,7 @@ export class Transcript {
         return this.grow(event);
       case "stream_end":
       case "keep_alive":
+      case "pending": // the inbox takes it
         return "same"; // the message block that follows takes the stream's place
       case "retry":
         return this.retried(event);
@@ -196,9 +198,6 @@ export class Transcript {
 }
 
 const byPlace = (a: AnyBlock, b: AnyBlock): number => a.pos - b.pos;
-
-const isPending = (block: AnyBlock): boolean =>
-  (block.type === "approval_request" || block.type === "ask_user") && block.result === undefined;
 
 function inserted(blocks: AnyBlock[], block: AnyBlock): AnyBlock[] {
   let index = blocks.length;

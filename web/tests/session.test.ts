@@ -26,6 +26,7 @@ function serve(): Server {
     if (request.url.includes("/events")) {
       return Promise.resolve(new Response(new ReadableStream({ start: (c) => void (control = c) })));
     }
+    if (request.url.includes("/pending")) return Promise.resolve(new Response('{"waiting":[]}'));
     server.snapshots += 1;
     const live = { id: "m", agent: "a", model: "x/y", text: server.live, reasoning: "" };
     const body = JSON.stringify({

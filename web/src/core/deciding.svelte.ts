@@ -1,7 +1,7 @@
 /** What a person is about to decide: which hunks, with which arguments, for how long. */
 import { api, got } from "./api";
 import { snapshot } from "./commands";
-import { fill, type ApprovalRequest, type Detail, type RuleScope } from "./protocol";
+import { fill, type ApprovalRequest, type Detail, type Pending, type RuleScope } from "./protocol";
 
 /** Buttons wait after they appear, so that a click meant for something else decides nothing. */
 export const ARMED_AFTER = 500;
@@ -28,6 +28,12 @@ export async function decide(session: string, id: string, made: Decision): Promi
   last.at = Date.now();
   return fill(stands) as ApprovalRequest;
 }
+
+/** What is asked for, on one line. */
+export const asked = (block: Pending): string => {
+  if (block.type === "ask_user") return block.question;
+  return block.details.kind === "command" ? block.details.command : block.title;
+};
 
 /** The ids of all hunks that can be accepted singly; empty when there is nothing to choose. */
 export function hunksOf(detail: Detail): string[] {

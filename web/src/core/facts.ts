@@ -8,7 +8,7 @@ export function hear(event: Event): void {
   inbox.heard(event);
 }
 
-/** Reads anew what a line that was away has missed. */
+/** Reads anew what a tab that was asleep has missed. */
 export function refresh(): void {
   void sessions.load();
   void inbox.load();

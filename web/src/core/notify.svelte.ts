@@ -1,4 +1,5 @@
 /** Notifications of the system while the page is hidden: off until switched on in this browser. */
+import { asked } from "./deciding.svelte";
 import { t } from "./i18n.svelte";
 import type { Pending } from "./protocol";
 import { router, to } from "./route.svelte";
@@ -20,17 +21,17 @@ class Notify {
 }
 
 function hindrance(): "" | "insecure" | "denied" {
-  if (!isSecureContext || typeof Notification === "undefined") return "insecure";
+  if (!globalThis.isSecureContext || typeof Notification === "undefined") return "insecure";
   return Notification.permission === "denied" ? "denied" : "";
 }
 
 export const notify = new Notify();
 
-/** Tells of what waits, once for all tabs. What it says is no more than the title. */
+/** Tells of what waits, once for all tabs. */
 export function told(session: string, block: Pending): void {
   if (!notify.on || notify.off || !document.hidden) return;
   const question = block.type === "ask_user";
-  const body = visible(question ? block.question : block.title).slice(0, 200);
+  const body = visible(asked(block)).slice(0, 200);
   const shown = new Notification(t(question ? "say.question.short" : "say.approval.short"), {
     body,
     tag: block.id,

@@ -3,6 +3,7 @@ import { ApiError } from "./api";
 import { snapshot, stop } from "./commands";
 import { hear, refresh } from "./facts";
 import { Folds } from "./folds.svelte";
+import { inbox } from "./inbox.svelte";
 import type { Link } from "./line";
 import type { Event, User } from "./protocol";
 import { toRows, type Row } from "./rows";
@@ -127,10 +128,11 @@ export class OpenSession {
   /** A line that comes back missed what is not kept, the state of the session among it. */
   private linked(link: Link): void {
     if (link === "lost" || link === "asleep") this.wasLost = true;
+    if (link === "open") void inbox.load(); // a line does not tell at its start what waits
     if (link === "open" && this.wasLost) {
       this.wasLost = false;
       void this.load();
-      refresh();
+      void sessions.load();
     }
     this.link = link;
   }

@@ -31,6 +31,9 @@ id = "m"
 context_length = 16000
 vision = true
 
+[web]
+hosts = ["127.0.0.1"]
+
 [projects.demo]
 name = "Demo"
 path = "{project}"

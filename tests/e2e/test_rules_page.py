@@ -104,7 +104,11 @@ def test_rules_that_cannot_be_read_are_asked_for_again(desk: Desk) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_axe_finds_nothing_on_the_page_of_rules(desk: Desk, width: int, scheme: str) -> None:
-    for effect, text in (("allow", "shell:npm test"), ("ask", "web:example.org"), ("deny", "write:a/**")):
+    for effect, text in (
+        ("allow", "shell:npm test"),
+        ("ask", "web:example.org"),
+        ("deny", "write:a/**"),
+    ):
         rule = {"effect": effect, "text": text, "scope": "everywhere"}
         desk.server.api("POST", "/api/agent/rules", rule)
     desk.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")

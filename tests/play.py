@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from shipmate.agent.budgets import NO_BUDGETS, Budgets
+from shipmate.agent.context import LoadImage, no_image
 from shipmate.agent.profile import ASSISTANT, Agent
 from shipmate.database.sqlite import SqliteStore
 from shipmate.llm.model import ModelInfo
@@ -82,6 +83,7 @@ async def stage(
     budgets: Budgets = NO_BUDGETS,
     assemble: Assemble | None = None,
     web: Web | None = None,
+    image: LoadImage = no_image,
 ) -> AsyncGenerator[Stage]:
     """A server on `folder`: the project is `folder/project`, the database beside it."""
     root = (folder / "project").resolve()
@@ -97,7 +99,7 @@ async def stage(
         return Agent(ASSISTANT, model, "You help.", chosen, work, titles=False, budgets=budgets)
 
     async with asyncio.TaskGroup() as tasks:
-        executor = Executor(store, tasks, assemble or alone)
+        executor = Executor(store, tasks, assemble or alone, image)
         await executor.recover()
         try:
             yield Stage(executor, model, store, guards)

@@ -10,21 +10,27 @@ from pathlib import Path
 
 from shipmate.agent.profile import ASSISTANT, BUILT_IN, Profile
 from shipmate.config import Config
-from shipmate.config.directory import DATABASE, FILES, MODELS
+from shipmate.config.directory import DATABASE, FILES, MCP, MODELS
 from shipmate.config.first_run import set_up_found
 from shipmate.database.keys import Keys
+from shipmate.database.pins import Pins
 from shipmate.database.sqlite import SqliteStore
 from shipmate.database.users import Users
 from shipmate.errors import ConfigError
 from shipmate.handlers.fetches import Fetches
 from shipmate.handlers.gate import Gate
 from shipmate.handlers.house import House
+from shipmate.handlers.mcp_sign_in import CALLBACK
 from shipmate.handlers.place import Place
 from shipmate.handlers.stored import stored
 from shipmate.handlers.table import ENDPOINTS
 from shipmate.llm.listing import is_local
 from shipmate.llm.providers import Providers
 from shipmate.llm.windows import Windows
+from shipmate.mcp.pool import Pool
+from shipmate.mcp.presets import Installer
+from shipmate.mcp.server import Surroundings
+from shipmate.mcp.settings import McpServerSettings
 from shipmate.network.client import Client
 from shipmate.session.assembly import Assembly
 from shipmate.session.executor import Executor
@@ -47,6 +53,8 @@ class Parts:
     providers: Providers
     assembly: Assembly
     executor: Executor
+    pool: Pool
+    installer: Installer
 
 
 @asynccontextmanager
@@ -66,6 +74,7 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         client = Client(proxy=lambda: config.settings.web.proxy)
         stack.push_async_callback(client.aclose)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        pool = mcp_pool(config, store, tasks, client)
         assembly = Assembly(
             profiles=lambda: profiles(config),
             projects=lambda: config.settings.projects,
@@ -76,6 +85,7 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
             web=lambda: config.settings.web.for_tools(client),
             compact_at=lambda: config.settings.limits.compact_at,
             budgets=lambda: config.settings.budgets,
+            mcp=pool.offer,
         )
         images = partial(stored, config.data / FILES)
         executor = Executor(
@@ -83,9 +93,11 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         )
         stack.push_async_callback(end_background)
         await asyncio.to_thread(processes.sweep, processes.owner(config.data / FILES))
+        stack.push_async_callback(pool.close)
         await executor.recover(resume_once=config.settings.server.resume_once)
         stack.push_async_callback(executor.close, grace)
-        yield Parts(config, store, providers, assembly, executor)
+        installer = installer_of(config, pool, tasks)
+        yield Parts(config, store, providers, assembly, executor, pool, installer)
 
 
 @asynccontextmanager
@@ -97,6 +109,29 @@ async def _one_error() -> AsyncGenerator[None]:
         if len(group.exceptions) == 1:
             raise group.exceptions[0] from None
         raise
+
+
+def mcp_pool(
+    config: Config, store: SqliteStore, tasks: asyncio.TaskGroup, network: Client
+) -> Pool:
+    """The MCP servers of the configuration, not started yet."""
+
+    def roots() -> list[Path]:
+        return [Path(p.path).expanduser() for p in config.settings.projects.values()]
+
+    owner = processes.owner(config.data / FILES)
+    around = Surroundings(config.secrets, Pins(store), owner, roots, network)
+    return Pool(lambda: config.settings.mcp, around, tasks)
+
+
+def installer_of(config: Config, pool: Pool, tasks: asyncio.TaskGroup) -> Installer:
+    """Installs presets of MCP servers; what is installed is configured and started."""
+
+    def done(name: str, settings: McpServerSettings) -> None:
+        config.add_mcp_server(name, settings)
+        tasks.create_task(pool.sync(), name=f"start {name}")
+
+    return Installer(config.data / MCP, tasks, done)
 
 
 def profiles(config: Config) -> dict[str, Profile]:
@@ -138,7 +173,10 @@ async def make_house(parts: Parts, port: int) -> House:
         providers=parts.providers,
         fetches=Fetches(parts.providers.models_folder),
         files=parts.config.data / FILES,
+        pool=parts.pool,
+        installer=parts.installer,
     )
+    parts.pool.around.sign_ins.callback = f"{house.place.url}{CALLBACK}"
     if not _looks_for_servers(parts.config):
         house.settled.set()
     return house
@@ -159,6 +197,7 @@ async def settle(parts: Parts, house: House) -> None:
     """What is done once the server answers: import what is heavy in a thread, set up what is
     found at the very first start, ask the model servers what they have, and remove what writes
     that were cut off have left in the projects."""
+    await parts.pool.start()
     try:
         await parts.providers.connections.warm()
         await set_up_found(parts.config)

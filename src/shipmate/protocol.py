@@ -134,6 +134,12 @@ class AgentDetail(Detail, frozen=True, kw_only=True, tag="agent"):
     tokens: int
 
 
+class ToolsDetail(Detail, frozen=True, kw_only=True, tag="tools"):
+    """Tools that were fetched: from now on they are offered to the model."""
+
+    names: tuple[str, ...]
+
+
 AnyDetail: TypeAlias = (
     CommandDetail
     | DiffDetail
@@ -144,6 +150,7 @@ AnyDetail: TypeAlias = (
     | MatchesDetail
     | BlockedDetail
     | AgentDetail
+    | ToolsDetail
 )
 
 # --- blocks ------------------------------------------------------------------------------
@@ -226,6 +233,8 @@ class ToolCall(Block, frozen=True, kw_only=True, tag="tool"):
     name: str
     provider: str = ""
     """The tool provider; empty when there is no such tool."""
+    title: str = ""
+    """What people see in place of `name`: the own name of an MCP server's tool."""
     arguments: dict[str, Any] = {}
     raw: str = ""
     """What the model wrote, when that is not a JSON object; `arguments` is empty then."""
@@ -391,6 +400,16 @@ class Retry(Event, frozen=True, kw_only=True, tag="retry"):
     reason: str
 
 
+class Progress(Event, frozen=True, kw_only=True, tag="progress"):
+    """How far the call `id` is, in the words of what does it."""
+
+    id: str
+    text: str = ""
+    done: float = 0.0
+    total: float | None = None
+    """Of the same measure; absent where nobody knows."""
+
+
 class Queued(Frozen, frozen=True, kw_only=True):
     """A message that waits for its turn. Said, it is the `user` block with its id."""
 
@@ -493,6 +512,7 @@ AnyEvent: TypeAlias = (
     | Delta
     | StreamEnd
     | Retry
+    | Progress
     | SessionChanged
     | SessionDeleted
     | QueueChanged

@@ -79,7 +79,8 @@ def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path, te
     [
         ("[server]\nprot = 1", "[server] prot: unknown setting; did you mean port?"),
         ("[servr]\nport = 1", "[servr]: unknown section; did you mean server?"),
-        ("[mcp.servers.x]\n", "[mcp]: unknown section"),
+        ("[mpc.servers.x]\n", "[mpc]: unknown section"),
+        ("[mcp.servers.x]\n", "[mcp.servers] x: command is missing"),
         ('[server]\nport = "1"', "[server] port: expected `int`, got `str`"),
         ("[server]\nport = 70000", "[server] port: expected `int` <= 65535"),
         ("server = 1", "server: expected a table"),

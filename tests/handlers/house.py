@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shipmate.agent.profile import ASSISTANT, Agent, Team
+from shipmate.app import installer_of, mcp_pool
 from shipmate.config import Config
 from shipmate.database.keys import Keys
 from shipmate.database.sqlite import SqliteStore
@@ -93,6 +94,8 @@ async def whole(
             providers=providers,
             fetches=Fetches(folder / "models"),
             files=folder / "files",
+            pool=(pool := mcp_pool(config, store, tasks)),
+            installer=installer_of(config, pool, tasks),
         )
         house.settled.set()
         gate = Gate(house, ENDPOINTS)

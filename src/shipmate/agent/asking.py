@@ -13,7 +13,15 @@ from shipmate.agent.transcript import Transcript
 from shipmate.agent.upkeep import Upkeep, nothing_fits
 from shipmate.agent.voice import Speaker, Voice
 from shipmate.faults import point
-from shipmate.llm.model import ChatMessage, FunctionCall, ModelError, Part, Reply, Retrying
+from shipmate.llm.model import (
+    ChatMessage,
+    FunctionCall,
+    ModelError,
+    Part,
+    Reply,
+    Retrying,
+    ToolSpec,
+)
 from shipmate.llm.prices import spent
 from shipmate.llm.tokens import estimate_tokens
 from shipmate.protocol import AnyBlock, ContextUsage, Message, System, ToolCall
@@ -37,6 +45,10 @@ class Asking:
     """Makes the block of a call that a message made."""
     _sent: Sequence[ChatMessage] = ()
     """The messages of the last request."""
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]:
+        return self.agent.offered(self.transcript.fetched)
 
     async def reply(self) -> None:
         """Ask for one reply; record it with the calls it made."""
@@ -74,7 +86,7 @@ class Asking:
 
     async def _stream(self, message: str) -> Reply:
         messages = self._sent = self.transcript.context.messages()
-        stream = self.agent.model.stream(messages, self.agent.specs)
+        stream = self.agent.model.stream(messages, self.specs)
         reply = Reply()
         try:
             async for item in stream:
@@ -143,7 +155,7 @@ class Asking:
     def _used(self, reply: Reply, counted: bool) -> int:
         if reply.usage and counted:
             return reply.usage.prompt + reply.usage.completion
-        sent = self.transcript.context.meter.measure(self._sent, self.agent.specs)
+        sent = self.transcript.context.meter.measure(self._sent, self.specs)
         return sent + estimate_tokens(reply.text + reply.reasoning)
 
     def _row(self, said: Message) -> dict[str, Any]:

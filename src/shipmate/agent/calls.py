@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from msgspec import UNSET, structs
 
 from shipmate.agent.approvals import Asked, BlockedError, approved_ahead, asked, may_run, request
+from shipmate.agent.desk import RunningDesk
 from shipmate.agent.profile import Agent
 from shipmate.agent.standing import Standing
 from shipmate.agent.transcript import Transcript
@@ -79,10 +80,11 @@ class Calls:
     standing: Standing
     record: Callable[..., Awaitable[Any]]
     spawn: SpawnFor | None = None
+    desk: RunningDesk | None = None
 
     def tool_of(self, call: ToolCall) -> Tool | None:
         """The tool of a call. The user may call an agent whatever tools this one has."""
-        found = self.agent.tools.get(call.name)
+        found = self.agent.tool(call.name)
         return call_agent if found is None and self.transcript.by_user(call) else found
 
     async def judge(self, call: ToolCall) -> Judged | ToolResult:
@@ -190,6 +192,8 @@ class Calls:
             todo=self.transcript.todo,
             spawn=self.spawn(call) if self.spawn else None,
             wary=self.transcript.strangers.wary,
+            desk=self.desk,
+            agent=call.agent,
         )
 
     def _pages_strangers(self, arguments: Mapping[str, Any]) -> bool:

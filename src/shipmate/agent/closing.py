@@ -28,7 +28,7 @@ def close_open(transcript: Transcript, why: Closed, text: str, below: str = "") 
     waiting = [block for thread in threads for block in thread.waiting()]
     pending = {block.call: block for block in waiting}
     return [
-        *(_unanswered(block, why) for block in waiting if not block.call),
+        *(unanswered(block, why) for block in waiting if not block.call),
         *(
             block
             for thread in threads
@@ -51,7 +51,8 @@ def close_agent(transcript: Transcript, call: ToolCall) -> list[AnyBlock]:
     return [*inner, *closed(transcript, call, None, "stop", text)]
 
 
-def _unanswered(asked: Pending, why: Closed) -> Pending:
+def unanswered(asked: Pending, why: Closed) -> Pending:
+    """What waited, closed without an answer."""
     if isinstance(asked, ApprovalRequest):
         return structs.replace(asked, result=False, decided_by=why)
     return structs.replace(asked, result="", cancelled=why)
@@ -63,7 +64,7 @@ def closed(
     """The blocks that close one open call, and what it waits for."""
     made: list[AnyBlock] = []
     if pending is not None:
-        made.append(_unanswered(pending, why))
+        made.append(unanswered(pending, why))
     if isinstance(pending, AskUser):
         text = _NOT_ANSWERED[why]
     if call.started:

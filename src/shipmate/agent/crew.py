@@ -70,7 +70,15 @@ class Crew:
         spawn = partial(self._spawn_for, caller)
         limit = self._limit if depth else str
         return Round(
-            agent, thread, self.record, self.voice, self.standing, spawn, limit, self.ledger
+            agent,
+            thread,
+            self.record,
+            self.voice,
+            self.standing,
+            spawn,
+            limit,
+            self.ledger,
+            self.transcript,
         )
 
     def tell(self) -> None:
@@ -140,7 +148,7 @@ class Crew:
 
     async def _work(self, caller: Caller, call: ToolCall, team: Team, name: str) -> Done:
         async with caller.gate:
-            tools = None if self.transcript.by_user(call) else caller.agent.tools
+            tools = None if self.transcript.by_user(call) else caller.agent.usable
             agent = await team.join(name, call.id, tools)
             try:
                 round_ = self.round(agent, self.transcript.thread(call.id), caller.depth + 1)

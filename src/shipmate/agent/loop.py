@@ -11,6 +11,7 @@ from shipmate.agent.asking import Asking
 from shipmate.agent.budgets import NOTE_AT, REPEATED
 from shipmate.agent.calls import UNKNOWN_OUTCOME, Calls, Judged, SpawnFor, mended
 from shipmate.agent.closing import result_id
+from shipmate.agent.desk import RunningDesk
 from shipmate.agent.directions import directed
 from shipmate.agent.profile import Agent
 from shipmate.agent.standing import Standing
@@ -53,13 +54,19 @@ class Round:
     limit: Callable[[], str] = str
     """Why no more steps may be taken, beside the limit of this agent; empty: they may."""
     ledger: Ledger = field(default_factory=Ledger)
+    session: Transcript | None = None
+    """The session's transcript, where this thread is a sub-agent's."""
     _fresh: set[str] = field(default_factory=set[str])
     """Calls that this very run has marked as started."""
 
     def __post_init__(self) -> None:
         if self.transcript.parent:
             self.record = in_thread(self.record, self.transcript.parent)
-        self.calls = Calls(self.agent, self.transcript, self.standing, self.record, self.spawn)
+        whole = self.session or self.transcript
+        self.desk = RunningDesk(self.agent, self.transcript, self.record, self.voice, whole)
+        self.calls = Calls(
+            self.agent, self.transcript, self.standing, self.record, self.spawn, self.desk
+        )
         self.upkeep = Upkeep(self.agent, self.transcript, self.record, self.ledger)
         self.asking = Asking(
             self.agent, self.transcript, self.record, self.voice, self.upkeep, self._opened
@@ -150,6 +157,7 @@ class Round:
 
     async def _settled(self, call: ToolCall) -> ToolResult | Pending:
         if call.started and call.id not in self._fresh:
+            await self.desk.abandon(call)
             return ToolResult(call=call.id, text=UNKNOWN_OUTCOME, is_error=True)
         judged = await self.calls.judge(call)
         if isinstance(judged, ToolResult):
@@ -178,7 +186,7 @@ class Round:
 
     async def _opened(self, message: str, made: FunctionCall) -> ToolCall:
         """The block of a call; a look that may start at once is marked as started with it."""
-        tool = self.agent.tools.get(made.name)
+        tool = self.agent.tool(made.name)
         arguments = made.arguments
         if arguments is None and tool is not None:
             arguments = mended(tool, made.raw)
@@ -186,6 +194,7 @@ class Round:
             message=message,
             name=made.name,
             provider=tool.provider if tool else "",
+            title=tool.title if tool else "",
             arguments=dict(arguments or {}),
             raw="" if arguments is not None else made.raw or "(nothing)",
             agent=self.agent.profile.name,

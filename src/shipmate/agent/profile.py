@@ -1,6 +1,7 @@
 """Who an agent is: its prompt, its tools, its limits."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections import ChainMap
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -52,11 +53,39 @@ class Agent:
     compact_at: float = COMPACT_AT
     """Share of the model's window at which older messages are summed up."""
     budgets: Budgets = NO_BUDGETS
+    shelf: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
+    """Tools that are offered to the model when they were fetched (`tool_search`)."""
     specs: list[ToolSpec] = field(init=False)
+    _fetched: tuple[str, ...] = field(init=False, default=())
+    _with_fetched: list[ToolSpec] = field(init=False)
 
     def __post_init__(self) -> None:
-        specs = [ToolSpec(t.name, t.description, t.parameters) for t in self.tools.values()]
+        specs = [_spec(tool) for tool in self.tools.values()]
         object.__setattr__(self, "specs", specs)
+        object.__setattr__(self, "_with_fetched", specs)
+
+    def tool(self, name: str) -> Tool | None:
+        """A tool it may use, fetched or not."""
+        return self.tools.get(name) or self.shelf.get(name)
+
+    @property
+    def usable(self) -> Mapping[str, Tool]:
+        """All its tools, fetched or not."""
+        return ChainMap(dict(self.shelf), self.tools) if self.shelf else self.tools
+
+    def offered(self, fetched: Iterable[str]) -> list[ToolSpec]:
+        """What the model is offered; what was fetched stands at the end, so that the beginning
+        stays the same. The same list as long as nothing else was fetched."""
+        wanted = tuple(name for name in fetched if name in self.shelf)
+        if wanted != self._fetched:
+            more = [_spec(self.shelf[name]) for name in wanted]
+            object.__setattr__(self, "_fetched", wanted)
+            object.__setattr__(self, "_with_fetched", [*self.specs, *more])
+        return self._with_fetched
+
+
+def _spec(tool: Tool) -> ToolSpec:
+    return ToolSpec(tool.name, tool.description, tool.parameters)
 
 
 Join: TypeAlias = Callable[[str, str, Mapping[str, Tool] | None], Awaitable[Agent]]
@@ -86,7 +115,7 @@ ASSISTANT = Profile(
     name="assistant",
     description="Reads, searches, edits and runs commands in the project, and reads the web.",
     prompt=prompt_text("assistant"),
-    providers=("read_only", "read_write", "web", "todo", "ask", "shell", "agents"),
+    providers=("read_only", "read_write", "web", "todo", "ask", "shell", "agents", "mcp:*"),
 )
 EXPLORER = Profile(
     name="explorer",

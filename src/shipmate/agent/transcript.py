@@ -1,5 +1,6 @@
 """A session's blocks, indexed: what is open, what waits, where the round began."""
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import InitVar, dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from shipmate.protocol import (
     Todo,
     ToolCall,
     ToolResult,
+    ToolsDetail,
     User,
 )
 
@@ -75,6 +77,12 @@ class Transcript:
     """Messages that made a call."""
     _asked: dict[str, Pending] = field(default_factory=dict[str, Pending])
     """Approvals and questions by their id, decided ones too."""
+    _deciding: dict[str, asyncio.Future[Pending]] = field(
+        default_factory=dict[str, asyncio.Future[Pending]]
+    )
+    """Who waits for which of them in memory."""
+    fetched: dict[str, None] = field(default_factory=dict[str, None])
+    """Names of the tools that `tool_search` has fetched, in order."""
 
     def __post_init__(self, blocks: Iterable[AnyBlock]) -> None:
         self.context = Context(parent=self.parent, image=self.image)
@@ -102,11 +110,9 @@ class Transcript:
             case ToolCall():
                 self._add_call(block)
             case ToolResult():
-                self._answered.add(block.call)
-                self._open.pop(block.call, None)
-                self.told_by_strangers |= block.untrusted
+                self._add_result(block)
             case ApprovalRequest() | AskUser():
-                self._asked[block.id] = block
+                self._add_asked(block)
             case Todo():
                 self.todo = block
             case _:
@@ -125,6 +131,19 @@ class Transcript:
         if call.id not in self._answered:
             self.calls += call.id not in self._open
             self._open[call.id] = call
+
+    def _add_result(self, block: ToolResult) -> None:
+        self._answered.add(block.call)
+        self._open.pop(block.call, None)
+        self.told_by_strangers |= block.untrusted
+        if isinstance(block.details, ToolsDetail):
+            self.fetched |= dict.fromkeys(block.details.names)
+
+    def _add_asked(self, block: Pending) -> None:
+        self._asked[block.id] = block
+        waiting = self._deciding.get(block.id)
+        if waiting is not None and block.result is not UNSET and not waiting.done():
+            waiting.set_result(block)
 
     # --- threads --------------------------------------------------------------------------
 
@@ -179,6 +198,17 @@ class Transcript:
     def question(self, call: str) -> AskUser | None:
         found = self._asked.get(f"{call}-question")
         return found if isinstance(found, AskUser) else None
+
+    def asked(self, block: str) -> Pending | None:
+        """An approval or a question by its id."""
+        return self._asked.get(block)
+
+    def decided(self, block: str) -> asyncio.Future[Pending]:
+        """Has the result when the block is decided; `forget` it in the end."""
+        return self._deciding.setdefault(block, asyncio.get_running_loop().create_future())
+
+    def forget(self, block: str) -> None:
+        self._deciding.pop(block, None)
 
     def pending(self) -> list[Pending]:
         """What waits for the user, oldest first; of a session, in any of its threads."""

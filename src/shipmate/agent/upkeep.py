@@ -155,7 +155,7 @@ class Upkeep:
         if reply.usage is None:
             return False
         meter = self.transcript.context.meter
-        return meter.learn(sent, self.agent.specs, reply.usage.prompt)
+        return meter.learn(sent, self.agent.offered(self.transcript.fetched), reply.usage.prompt)
 
     def warning(self, sent: Sequence[ChatMessage], reply: Reply) -> list[System]:
         """Once a session: the server seems to cut what it is sent."""
@@ -163,7 +163,9 @@ class Upkeep:
         if any(isinstance(block, System) and block.code == SERVER_CUTS for block in known):
             return []
         counted = reply.usage.prompt if reply.usage else 0
-        about = self.transcript.context.meter.measure(sent, self.agent.specs)
+        about = self.transcript.context.meter.measure(
+            sent, self.agent.offered(self.transcript.fetched)
+        )
         text = (
             f"About {about:,} tokens were sent, but the server counted {counted:,}: it seems to "
             f"use only about {_thousands(counted)} tokens and to drop the beginning, the task "

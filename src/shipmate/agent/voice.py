@@ -24,6 +24,10 @@ class Voice(Protocol):
         """What was said of the message is void; it begins anew."""
         ...
 
+    def progress(self, call: str, text: str, done: float, total: float | None) -> None:
+        """How far a call is."""
+        ...
+
     def end(self, message: str) -> None: ...
     def so_far(self, message: str) -> tuple[str, str]:
         """Text and reasoning said so far."""

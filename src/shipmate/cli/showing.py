@@ -170,7 +170,7 @@ _ENDS = {
 def _note_of(event: AnyEvent) -> str:
     match event:
         case ToolCall():
-            return f"> {event.name}{_arguments(event)}"
+            return f"> {event.title or event.name}{_arguments(event)}"
         case ToolResult() if event.is_error:
             return f"! {event.text.strip().partition(chr(10))[0]}"
         case System():

@@ -13,7 +13,8 @@ from shipmate.config.check import checked
 from shipmate.config.settings import AgentSettings, Settings
 from shipmate.errors import ConfigError, NotFoundError, did_you_mean
 from shipmate.llm.settings import PROVIDER_ID, ProviderSettings
-from shipmate.safety.secrets import Secrets, write_private
+from shipmate.mcp.settings import McpServerSettings
+from shipmate.safety.secrets import SecretRef, Secrets, write_private
 
 
 class Config:
@@ -112,6 +113,29 @@ class Config:
         self.set(("providers", provider), None)
         if ref is not None and ref.secret == provider:
             self.secrets.forget(provider)
+
+    def add_mcp_server(
+        self, server: str, settings: McpServerSettings, keys: Mapping[str, str] = {}
+    ) -> None:
+        """Add or replace an MCP server. `keys`: pasted values by the variable or header they are
+        for; they go to the secrets, and only references to them into the file."""
+        tables = document.plain(settings)
+        place = "env" if settings.transport == "stdio" else "headers"
+        for name in keys:
+            tables.setdefault(place, {})[name] = {"secret": f"mcp-{server}-{name}"}
+        checked({"mcp": {"servers": {server: tables}}}, Settings, self.file.name)
+        for name, value in keys.items():
+            self.secrets.store(f"mcp-{server}-{name}", value)
+        self.set(("mcp", "servers", server), tables)
+
+    def remove_mcp_server(self, server: str) -> None:
+        """Remove a server, with the keys that were pasted for it."""
+        self._known("MCP server", server, self.settings.mcp.servers)
+        settings = self.settings.mcp.servers[server]
+        self.set(("mcp", "servers", server), None)
+        for ref in (*settings.env.values(), *settings.headers.values()):
+            if isinstance(ref, SecretRef) and ref.secret.startswith(f"mcp-{server}-"):
+                self.secrets.forget(ref.secret)
 
     def _project_folder(self, path: str | Path) -> Path:
         root = Path(path).expanduser()

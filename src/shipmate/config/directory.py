@@ -10,8 +10,9 @@ import platformdirs
 from shipmate.errors import ConfigError
 from shipmate.safety.lock import held_file
 
-DATABASE, FILES, MODELS = "sessions.db", "files", "models"
-"""Names in the data directory: the database; stored pictures and whole outputs; offline models."""
+DATABASE, FILES, MODELS, MCP = "sessions.db", "files", "models", "mcp"
+"""Names in the data directory: the database; stored pictures and whole outputs; offline models;
+MCP servers that were installed."""
 
 
 def data_directory(

@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from shipmate.agent.budgets import Budgets
 from shipmate.llm.settings import ProviderSettings
+from shipmate.mcp.settings import McpSettings
 from shipmate.network.client import Client
 from shipmate.network.request import SECONDS
 from shipmate.safety.urls import RefusedUrl, is_exempt, read_url
@@ -119,3 +120,4 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     limits: LimitSettings = LimitSettings()
     web: WebSettings = WebSettings()
     budgets: Budgets = Budgets()
+    mcp: McpSettings = McpSettings()

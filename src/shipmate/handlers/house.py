@@ -18,6 +18,9 @@ from shipmate.handlers.place import Place
 from shipmate.handlers.presence import Presence
 from shipmate.llm.providers import Providers
 from shipmate.llm.settings import ProviderSettings
+from shipmate.mcp.pool import Pool
+from shipmate.mcp.presets import Installer
+from shipmate.mcp.settings import McpServerSettings, McpSettings
 from shipmate.safety.secrets import Secrets
 from shipmate.session.executor import Executor
 from shipmate.session.projects import ProjectSettings
@@ -32,6 +35,8 @@ class Settings(Protocol):
     def projects(self) -> Mapping[str, ProjectSettings]: ...
     @property
     def providers(self) -> Mapping[str, ProviderSettings]: ...
+    @property
+    def mcp(self) -> McpSettings: ...
 
 
 class Configuration(Protocol):
@@ -49,6 +54,10 @@ class Configuration(Protocol):
         self, provider: str, settings: ProviderSettings, key: str | None = None
     ) -> None: ...
     def remove_provider(self, provider: str) -> None: ...
+    def add_mcp_server(
+        self, server: str, settings: McpServerSettings, keys: Mapping[str, str] = ...
+    ) -> None: ...
+    def remove_mcp_server(self, server: str) -> None: ...
 
 
 @dataclass(slots=True)
@@ -65,6 +74,10 @@ class House:
     fetches: Fetches
     files: Path
     """Where pictures are stored."""
+    pool: Pool
+    """MCP servers."""
+    installer: Installer
+    """Of presets of MCP servers."""
     pages: Pages = field(default_factory=Pages)
     limits: Limits = field(default_factory=Limits)
     presence: Presence = field(default_factory=Presence)

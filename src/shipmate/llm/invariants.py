@@ -61,6 +61,12 @@ def _surrogates(body: dict[str, Any]) -> list[str]:
     return ["a text holds a lone surrogate"] if found else []
 
 
+def is_picture(media_type: str, data: bytes) -> bool:
+    """Whether data begins as pictures of a kind that providers take begin."""
+    magic = _MAGIC.get(media_type)
+    return magic is not None and data.startswith(magic)
+
+
 def check_tools(body: dict[str, Any]) -> list[str]:
     """The rules that the tools of a request break."""
     tools = body.get("tools")

@@ -92,6 +92,10 @@ class Secrets:
             self._write({**self._read(), name: value.strip()})
         return SecretRef(secret=name)
 
+    def names(self) -> frozenset[str]:
+        """Names of the keys in the file."""
+        return frozenset(self._read())
+
     def forget(self, name: str) -> None:
         with self._lock:
             values = self._read()

@@ -12,6 +12,7 @@ from shipmate.agent.budgets import Budgets
 from shipmate.agent.profile import COMPACT_AT, Agent, Profile, Team, instructions
 from shipmate.errors import NotFoundError
 from shipmate.llm.model import Model
+from shipmate.mcp.shelf import NO_OFFER, Offer, Wanted
 from shipmate.protocol import SessionRow
 from shipmate.session.projects import ProjectSettings, find_project, project_folder
 from shipmate.tools.agents import call_agent, introducing
@@ -35,6 +36,8 @@ class Assembly:
     """The way to the network for tools; None: there is none."""
     compact_at: Callable[[], float] = lambda: COMPACT_AT
     budgets: Callable[[], Budgets] = Budgets
+    mcp: Callable[[Wanted], Offer] = lambda _: NO_OFFER
+    """The tools of MCP servers for one agent."""
     guards: dict[str, ReadGuard] = field(default_factory=dict[str, ReadGuard])
 
     async def assemble(self, row: SessionRow) -> Agent:
@@ -50,7 +53,11 @@ class Assembly:
         agent = self._agent(row, self._profile(name), guard)
         if tools is None:
             return agent
-        return replace(agent, tools={n: t for n, t in agent.tools.items() if n in tools})
+        return replace(
+            agent,
+            tools={n: t for n, t in agent.tools.items() if n in tools},
+            shelf={n: t for n, t in agent.shelf.items() if n in tools},
+        )
 
     def _agent(self, row: SessionRow, profile: Profile, guard: ReadGuard) -> Agent:
         projects = self.projects()
@@ -73,6 +80,9 @@ class Assembly:
             partial(self.join, row),
         )
         tools = {t.name: t for name in profile.providers for t in self.tools.get(name, ())}
+        allowed = projects[key].mcp
+        offer = self.mcp(Wanted(profile.providers, allowed, model.info.context_length))
+        tools |= offer.tools
         if (calling := tools.get(call_agent.name)) is not None:
             tools[calling.name] = introducing(calling, team.agents)
         prompt = profile.prompt + instructions(root)
@@ -87,6 +97,7 @@ class Assembly:
             team=team,
             compact_at=self.compact_at(),
             budgets=self.budgets(),
+            shelf=offer.shelf,
         )
 
     async def discard(self, session: str, files: Collection[str] = ()) -> None:

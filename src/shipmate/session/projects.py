@@ -18,6 +18,8 @@ class ProjectSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Name of the user whose it is; admins see all."""
     people: tuple[str, ...] = ()
     """Names of the users who may use it, too."""
+    mcp: tuple[str, ...] = ("*",)
+    """MCP servers that agents may use here; `*`: all of them."""
     run_safe_commands: bool = False
     """Commands judged safe run unasked where a sandbox is active; there is none yet."""
 

@@ -8,7 +8,7 @@ from shipmate.agent.voice import Speaker
 from shipmate.database.store import Store
 from shipmate.faults import point
 from shipmate.llm.model import Retrying
-from shipmate.protocol import AnyEvent, Delta, Retry, StreamEnd, StreamStart
+from shipmate.protocol import AnyEvent, Delta, Progress, Retry, StreamEnd, StreamStart
 from shipmate.session.live import LiveMessage
 
 FLUSH_SECONDS = 0.1
@@ -82,6 +82,10 @@ class Speech:
             )
         )
         self._begin(spoken.live.start)
+
+    def progress(self, call: str, text: str, done: float, total: float | None) -> None:
+        told = Progress(session=self.session, id=call, text=text, done=done, total=total)
+        self.publish(told)
 
     def so_far(self, message: str) -> tuple[str, str]:
         spoken = self._spoken.get(message)

@@ -61,6 +61,10 @@ def parse_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     for parse in (None, False, True):
         if parse is not None:
             fitted = _fitted(fitted, tool.parameters, parse=parse)
+        if tool.fits is not None:
+            if not (fault := tool.fits(fitted)):
+                return fitted
+            continue
         try:
             made = msgspec.convert(fitted, tool.arguments)
         except msgspec.ValidationError as error:

@@ -9,17 +9,17 @@ Parameters are spelled in snake case here and in camel case for the model.
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast, get_type_hints
+from typing import Any, Protocol, TypeAlias, cast, get_type_hints
 
 import msgspec
 
-from shipmate.llm.model import Image
+from shipmate.llm.model import ChatMessage, Image
 from shipmate.network.client import Client
 from shipmate.network.request import SECONDS
-from shipmate.protocol import AnyBlock, AnyDetail, AskUser
+from shipmate.protocol import AnyBlock, AnyDetail, AskUser, Pending
 from shipmate.safety.verdict import ALLOW, Level, Verdict
 
 
@@ -121,6 +121,23 @@ class Workspace:
     """Commands judged safe run unasked (only where a sandbox is active)."""
 
 
+class Desk(Protocol):
+    """What a call that runs for others (an MCP server) can turn to. What it waits for ends with
+    it: where the server ends meanwhile, the outcome of the call is unknown."""
+
+    async def ask(self, block: Pending) -> Pending:
+        """Show a question or an approval of this call and wait until it is decided."""
+        ...
+
+    async def sample(self, system: str, messages: Sequence[ChatMessage]) -> tuple[str, str]:
+        """Have the agent's model answer, without tools: its text, and which model it is."""
+        ...
+
+    def progress(self, call: str, text: str, done: float, total: float | None) -> None:
+        """Show how far a call is."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What changes from call to call."""
@@ -141,6 +158,9 @@ class ToolContext:
     """The session has read what strangers wrote: no setting approves anything ahead."""
     spawn: "Spawn | None" = None
     """Has another agent do a task; the thread of that agent belongs to this call."""
+    desk: Desk | None = None
+    agent: str = ""
+    """The name of the agent whose call it is."""
 
     @property
     def root(self) -> Path:
@@ -152,6 +172,12 @@ Spawn: TypeAlias = Callable[[str, str], Awaitable[ToolOutput]]
 ToolFunction: TypeAlias = Callable[..., Awaitable[str | ToolOutput]]
 Judge: TypeAlias = Callable[..., Awaitable[Verdict]]
 """`async (ctx, **arguments) -> Verdict`, with the tool's own parameters."""
+Fits: TypeAlias = Callable[[Mapping[str, Any]], str]
+"""What is wrong with arguments, in words; empty when nothing is."""
+
+
+class Foreign(msgspec.Struct, frozen=True):
+    """In place of `Tool.arguments` for a tool whose schema is not made from a function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +197,10 @@ class Tool:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The JSON schema the model sees."""
     example: str = ""
+    title: str = ""
+    """What people see in place of the name."""
+    fits: Fits | None = None
+    """Checks arguments where `arguments` does not (`Foreign`)."""
 
 
 async def always_ask(_ctx: ToolContext, **_arguments: Any) -> Verdict:

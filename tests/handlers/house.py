@@ -19,6 +19,7 @@ from shipmate.handlers.place import Place
 from shipmate.handlers.table import ENDPOINTS
 from shipmate.llm.providers import Providers
 from shipmate.llm.scripted import ScriptedModel, Step
+from shipmate.mcp.pool import Pool
 from shipmate.protocol import SessionRow
 from shipmate.session.executor import Executor
 from shipmate.tools.agents import call_agent
@@ -44,6 +45,7 @@ class Whole:
     executor: Executor
     model: ScriptedModel
     project: Path
+    pool: Pool
     secret: str
     """A bearer token with every scope."""
 
@@ -101,8 +103,9 @@ async def whole(
         gate = Gate(house, ENDPOINTS)
         _, secret = await keys.create_token("tests", ["admin"])
         try:
-            yield Whole(gate, keys, executor, model, project, secret)
+            yield Whole(gate, keys, executor, model, project, house.pool, secret)
         finally:
+            await house.pool.close()
             await executor.close()
     await providers.close()
     await store.close()

@@ -16,11 +16,11 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 SCENARIO: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text("utf-8"))
 LOG = Path(sys.argv[2]).open("a") if len(sys.argv) > 2 else None  # noqa: SIM115 - to the end
-EMPTY = {"type": "object", "properties": {}}
+EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 def out(message: Any, *, raw: bool = False) -> None:
@@ -42,12 +42,13 @@ def err(text: str) -> None:
 def expanded(value: Any) -> Any:
     """`{"generate": "repeat:TEXT:CHARS"}` as its text."""
     if isinstance(value, dict):
-        if "generate" in value:
-            _, text, count = value["generate"].split(":")
+        fields = cast("dict[str, Any]", value)
+        if "generate" in fields:
+            _, text, count = str(fields["generate"]).split(":")
             made = (text * (int(count) // len(text) + 1))[: int(count)]
-            value = {k: v for k, v in value.items() if k != "generate"} | {"text": made}
-        return {k: expanded(v) for k, v in value.items()}
-    return [expanded(v) for v in value] if isinstance(value, list) else value
+            return {k: v for k, v in fields.items() if k != "generate"} | {"text": made}
+        return {k: expanded(v) for k, v in fields.items()}
+    return [expanded(v) for v in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def listed() -> list[list[Any]]:
@@ -103,7 +104,8 @@ class Server:
         if SCENARIO.get("hang_on") == tool:
             return
         self.odd_things(number, params)
-        known = [t.get("name") for page in self.pages for t in page if isinstance(t, dict)]
+        tools = [cast("dict[str, Any]", t) for p in self.pages for t in p if isinstance(t, dict)]
+        known = [one.get("name") for one in tools]
         if tool not in known:
             error = {"code": -32602, "message": f"Unknown tool: {tool}"}
             out({"jsonrpc": "2.0", "id": number, "error": error})

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -108,7 +108,7 @@ async def pool_of(
 
 @asynccontextmanager
 async def playing(
-    folder: Path, running: Running, steps: list[Step], info: ModelInfo = BLIND
+    folder: Path, running: Running, steps: Sequence[Step], info: ModelInfo = BLIND
 ) -> AsyncGenerator[Stage]:
     """An executor whose agent has the tools of the pool, as `session.assembly` gives them."""
     root = (folder / "project").resolve()

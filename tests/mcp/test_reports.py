@@ -27,13 +27,13 @@ from tests.mcp.running import (
 
 
 async def called(
-    folder: Path, running: Running, tool: str, arguments: Any = None, info: Any = BLIND
+    folder: Path, running: Running, tool: str, arguments: Any = None, server: str = "fake"
 ) -> ToolResult:
     """The result of one approved call of a tool, by its own name."""
-    wire = wire_of(running, tool)
+    wire = wire_of(running, tool, server)
     steps = [call(wire, **(arguments or {})), say("Done.")]
-    async with playing(folder, running, steps, info) as server:
-        return (await approved(server))[0]
+    async with playing(folder, running, steps) as stage:
+        return (await approved(stage))[0]
 
 
 def wire_of(running: Running, tool: str, server: str = "fake") -> str:

@@ -65,7 +65,7 @@ class RunningDesk:
                 await self._close(block.id)
 
     async def _close(self, block: str) -> None:
-        asked = self.thread.asked(block)
+        asked = self.thread.shown(block)
         if asked is not None and asked.result is UNSET:
             try:
                 await self.record(structs.replace(unanswered(asked, "moved_on")))

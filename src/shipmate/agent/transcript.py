@@ -199,7 +199,7 @@ class Transcript:
         found = self._asked.get(f"{call}-question")
         return found if isinstance(found, AskUser) else None
 
-    def asked(self, block: str) -> Pending | None:
+    def shown(self, block: str) -> Pending | None:
         """An approval or a question by its id."""
         return self._asked.get(block)
 

@@ -27,6 +27,7 @@ from shipmate.errors import ShipmateError
 from shipmate.handlers.files import STATIC
 from shipmate.llm.detect import detect
 from shipmate.llm.offline.catalogue import cached, catalogue
+from shipmate.mcp.expansion import startable
 from shipmate.tools.ripgrep import ripgrep
 
 _MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
@@ -63,7 +64,7 @@ def _findings(data: Path | None, integrity: bool) -> Iterator[Finding]:
     detail = f"{folder}: {away}; {ON_A_NETWORK}" if away else str(folder)
     yield Finding("data directory", "note" if away else "ok", detail)
     yield from _database(folder / DATABASE, integrity)
-    for check in (_configuration, _server, _offline):
+    for check in (_configuration, _server, _mcp, _offline):
         yield from check(folder)
     for look in (_ripgrep, _git, _page, _shell):
         yield look()
@@ -117,6 +118,31 @@ def _server(folder: Path) -> Iterator[Finding]:
         yield Finding("server", "bad", str(error))
     else:
         yield Finding("server", "ok", f"{running.url} (process {running.pid})")
+
+
+def _mcp(folder: Path) -> Iterator[Finding]:
+    """The MCP servers: as the running server sees them, else whether they could be started."""
+    running = server_file.read(folder)
+    try:
+        if running is not None:
+            told = server_file.call(running, "GET", "/api/agent/mcp")
+            for one in told["servers"]:
+                good = one["state"] in ("ready", "off", "connecting")
+                why = f": {one['error']}" if one["error"] else ""
+                tools = f", {len(one['tools'])} tools" if one["state"] == "ready" else ""
+                yield Finding(
+                    f"MCP server {one['name']}",
+                    "ok" if good else "note",
+                    f"{one['state']}{tools}{why}",
+                )
+            return
+        config = Config.load(folder)
+    except ShipmateError:
+        return  # what is wrong with the server or the configuration is said there
+    for name, settings in config.settings.mcp.servers.items():
+        problem = startable(settings, os.environ, config.secrets) if settings.enabled else ""
+        detail = problem or ("connects when a server runs" if settings.enabled else "off")
+        yield Finding(f"MCP server {name}", "note" if problem else "ok", detail)
 
 
 def _offline(folder: Path) -> Iterator[Finding]:

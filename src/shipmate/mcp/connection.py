@@ -31,6 +31,7 @@ from shipmate.mcp.expansion import Resolved
 from shipmate.mcp.foreign import as_list, as_object, as_text
 from shipmate.mcp.process import LINE_BYTES, ServerEndedError, ServerProcess
 from shipmate.mcp.stdio import stdio
+from shipmate.network.client import Client
 
 PAGES = 200
 """Of a list; a server that has more, or repeats itself, is read as far as that."""
@@ -234,6 +235,7 @@ class Way:
     given: Resolved
     running: ServerProcess | None
     auth: httpx2.Auth | None
+    network: Client
     refusals: http.Refusals = field(default_factory=http.Refusals)
 
 
@@ -276,7 +278,7 @@ async def _streams(stack: AsyncExitStack, way: Way, broken: asyncio.Future[str])
         return await stack.enter_async_context(stdio(way.running, broken))
 
     def made(*_: Any, **__: Any) -> httpx2.AsyncClient:
-        return http.client(way.given.headers, way.auth, way.refusals)
+        return http.client(way.network, way.given.url, way.given.headers, way.auth, way.refusals)
 
     if way.transport == "sse":
         return await stack.enter_async_context(sse_client(way.given.url, httpx_client_factory=made))

@@ -5,6 +5,7 @@ stands for itself. A variable that is not set is an error that names it, before 
 """
 
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,17 @@ def resolved(settings: McpServerSettings, environ: Mapping[str, str], secrets: S
         expanded(settings.url, environ, "url"),
         {name: value(f"headers {name}", given) for name, given in settings.headers.items()},
     )
+
+
+def startable(settings: McpServerSettings, environ: Mapping[str, str], secrets: Secrets) -> str:
+    """Why a server could not be started; empty when nothing is known against it."""
+    try:
+        given = resolved(settings, environ, secrets)
+    except ConfigError as error:
+        return str(error)
+    if given.command and shutil.which(given.command[0]) is None:
+        return f"the program {given.command[0]!r} was not found"
+    return ""
 
 
 def expanded(text: str, environ: Mapping[str, str], place: str) -> str:

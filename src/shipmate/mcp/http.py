@@ -1,82 +1,103 @@
-"""The network client of servers over HTTP: bounded answers, and what their status tells.
+"""The SDK's network client on our guarded one: the host that the user set up may be of a private
+network, every other one (a server that signs people in) may not; answers are bounded."""
 
-One seam: when the guarded client of the server is used, it comes in here.
-"""
-
+import asyncio
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import httpx2
 
-CONNECT_S = 20.0
+from shipmate.network.client import Answer, Client
+from shipmate.network.request import NetworkError, Request
+from shipmate.safety.urls import RefusedUrl, read_url
+
 SILENCE_S = 300.0
-"""A stream that says nothing for so long is opened anew."""
-MOST_BYTES = 16 * 1024 * 1024
+"""A stream that says nothing for so long has ended."""
+LASTS_S = 7 * 24 * 3600.0
+"""For the longest stream; calls have limits of their own."""
+MOST_BYTES = 32 * 1024 * 1024
 """Of one answer that is no stream."""
 SESSION = "mcp-session-id"
-
-
-class TooLargeError(httpx2.TransportError):
-    """An answer is larger than is read."""
+_OURS = frozenset({"host", "content-length", "accept-encoding", "connection"})
+_CHANGED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_STREAM = "text/event-stream"
 
 
 @dataclass(slots=True)
 class Refusals:
-    """How the server last refused a request of the session."""
+    """How the server last refused a request."""
 
     status: int = 0
-    """Of the last refusal of a request that named the session; 0: none."""
+    """One that named the session; 0: none."""
     last: int = 0
-    """Of the last refusal of any request."""
+    """Any."""
 
 
-class Bounded(httpx2.AsyncBaseTransport):
-    """Passes on, counts what comes, and notes refusals."""
+class Guarded(httpx2.AsyncBaseTransport):
+    """Sends through the guarded client, and notes refusals."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, refusals: Refusals) -> None:
-        self._inner = inner
+    def __init__(self, network: Client, host: str, refusals: Refusals) -> None:
+        self._network = network
+        self._host = host
         self._refusals = refusals
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await self._inner.handle_async_request(request)
-        if response.status_code >= 400:
-            self._refusals.last = response.status_code
+        exempt = frozenset({self._host})
+        stack = AsyncExitStack()
+        try:
+            url = read_url(str(request.url), exempt)
+            headers = {n: v for n, v in request.headers.items() if n.lower() not in _OURS}
+            asked = Request(request.method, headers, await request.aread(), exempt, seconds=LASTS_S)
+            answer = await stack.enter_async_context(self._network.request(url, asked))
+        except (NetworkError, RefusedUrl) as error:
+            raise httpx2.ConnectError(str(error), request=request) from error
+        if answer.status >= 400:
+            self._refusals.last = answer.status
             if request.method == "POST" and SESSION in request.headers:
-                self._refusals.status = response.status_code
-        if "text/event-stream" not in response.headers.get("content-type", ""):
-            response.stream = _Counted(response.stream)
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
+                self._refusals.status = answer.status
+        kept = [(n, v) for n, v in answer.headers.items() if n.lower() not in _CHANGED]
+        body = _Body(answer, stack, streams=_STREAM in answer.headers.get("Content-Type", ""))
+        return httpx2.Response(answer.status, headers=kept, stream=body, request=request)
 
 
-class _Counted(httpx2.AsyncByteStream):
-    def __init__(self, inner: object) -> None:
-        self._inner = inner
+class _Body(httpx2.AsyncByteStream):
+    def __init__(self, answer: Answer, stack: AsyncExitStack, *, streams: bool) -> None:
+        self._answer = answer
+        self._stack = stack
+        self._most = 1 << 62 if streams else MOST_BYTES
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        assert isinstance(self._inner, httpx2.AsyncByteStream)  # noqa: S101 - of an async client
-        async for data in self._inner:
-            size += len(data)
-            if size > MOST_BYTES:
-                raise TooLargeError(f"The answer is larger than {MOST_BYTES // 1_048_576} MB.")
-            yield data
+        pieces = self._answer.pieces(self._most)
+        while True:
+            try:
+                piece = await asyncio.wait_for(anext(pieces), SILENCE_S)
+            except StopAsyncIteration:
+                break
+            except TimeoutError:
+                raise httpx2.ReadTimeout("It has said nothing for a long time.") from None
+            except NetworkError as error:
+                raise httpx2.ReadError(str(error)) from error
+            yield piece
+        if self._answer.cut:
+            why = {"size": f"The answer is larger than {MOST_BYTES // 1_048_576} MB."}
+            raise httpx2.ReadError(why.get(self._answer.cut, "The answer was cut off."))
 
     async def aclose(self) -> None:
-        if isinstance(self._inner, httpx2.AsyncByteStream):
-            await self._inner.aclose()
+        await self._stack.aclose()
 
 
 def client(
-    headers: Mapping[str, str], auth: httpx2.Auth | None, refusals: Refusals
+    network: Client, url: str, headers: Mapping[str, str], auth: httpx2.Auth | None, told: Refusals
 ) -> httpx2.AsyncClient:
-    """A client for one server. Redirects are followed by the SDK alone, within the origin."""
+    """A client for one server. Redirects are followed within its origin."""
+    host = httpx2.URL(url)
+    port = host.port or (443 if host.scheme == "https" else 80)
+    name = f"[{host.host}]" if ":" in host.host else host.host
     return httpx2.AsyncClient(
-        transport=Bounded(httpx2.AsyncHTTPTransport(), refusals),
+        transport=Guarded(network, f"{name}:{port}", told),
         headers=dict(headers),
         auth=auth,
-        timeout=httpx2.Timeout(CONNECT_S, read=SILENCE_S),
+        timeout=None,
         follow_redirects=False,
     )

@@ -132,7 +132,8 @@ async def live(server: Server, given: Resolved) -> str:
             auth = signing_in(server, given, clock)
             program = server.settings.transport == "stdio"
             running = await stack.enter_async_context(_process(server, given)) if program else None
-            way = Way(server.settings.transport, given, running, auth)
+            network = server.around.network
+            way = Way(server.settings.transport, given, running, auth, network)
             return await _connected(server, way, clock)
     except TimeoutError:
         return f"It was not ready within {server.around.connect_s:g} s."

@@ -16,6 +16,7 @@ from shipmate.mcp.definitions import Definition, Listed, kept, listed, read
 from shipmate.mcp.expansion import Resolved, resolved
 from shipmate.mcp.settings import McpServerSettings
 from shipmate.mcp.sign_in import SignIns
+from shipmate.network.client import Client
 from shipmate.safety.secrets import Secrets
 
 log = logging.getLogger(__name__)
@@ -76,6 +77,7 @@ class Surroundings:
     """Begins the marks of processes (`tools.processes`)."""
     roots: Callable[[], list[Path]]
     """The folders of all projects."""
+    network: Client = field(default_factory=Client)
     sign_ins: SignIns = field(default_factory=SignIns)
     connect_s: float = CONNECT_S
     pause_s: float = 1.0

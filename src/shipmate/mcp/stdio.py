@@ -1,7 +1,7 @@
 """The transport to a process, in the form the SDK's session takes.
 
 Our own, as the SDK's holds lines without bound, logs each line of noise, keeps no word of standard
-error, and leaves what a server has started (decision 0009). Messages are read leniently: what has
+error, and leaves what a server has started (decision 0011). Messages are read leniently: what has
 an id and a result is an answer, whatever else is odd about it.
 """
 

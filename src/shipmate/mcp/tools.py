@@ -1,6 +1,7 @@
 """A tool of a server as one of ours: it asks, runs over there, and leaves through our border."""
 
 import importlib
+import re
 from typing import Any, Protocol
 
 from shipmate.mcp.content import output_of
@@ -8,7 +9,7 @@ from shipmate.mcp.definitions import Listed, description
 from shipmate.mcp.fitting import fits
 from shipmate.mcp.server import Server
 from shipmate.protocol import ArgumentsDetail
-from shipmate.safety.verdict import Level, Verdict
+from shipmate.safety.verdict import Level, Subject, Verdict
 from shipmate.tools.tool import Foreign, Tool, ToolContext, ToolError, ToolOutput
 
 PROVIDER = "mcp:"
@@ -21,9 +22,12 @@ class Find(Protocol):
         ...
 
 
-def rule_of(server: str, tool: str) -> str:
-    """What a rule about calls of a tool names."""
-    return f"mcp:{server}/{tool}"
+def subject_of(server: str, listed: Listed) -> Subject:
+    """A call in the terms of the user's rules: `server/tool`. A name that no rule can hold goes by
+    the end of its alias."""
+    plain = re.fullmatch(r"[^/\s*]+", listed.name)
+    name = listed.name if plain else listed.wire.partition("__")[2]
+    return Subject("mcp", f"{server}/{name}")
 
 
 def as_tool(find: Find, server: str, listed: Listed) -> Tool:
@@ -38,13 +42,15 @@ def as_tool(find: Find, server: str, listed: Listed) -> Tool:
                 f"The tool {name} of {server} is not what the user accepted any more, so it is "
                 "off. They can look at the difference and accept it on the page of MCP servers."
             )
+        subject = subject_of(server, listed)
         return Verdict(
             Level.ASK,
             reason=f"{server} runs outside shipmate and is not bound to the project's folder.",
-            rule=rule_of(server, name),
             title=shown,
             details=ArgumentsDetail(arguments=arguments),
-            binds={rule_of(server, name): listed.hash},
+            binds={f"mcp:{subject.name}": listed.hash},
+            touches=(subject,),
+            covers=() if here.settings.always_ask else (subject,),
         )
 
     async def run(ctx: ToolContext, /, **arguments: Any) -> ToolOutput:

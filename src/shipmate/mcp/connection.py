@@ -5,32 +5,31 @@ Imported when the first server connects: it brings the SDK and pydantic.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import httpx2
 import mcp_types as types
-from mcp.client.auth.exceptions import OAuthFlowError
 from mcp.client.session import ClientRequestContext, ClientSession, IncomingMessage
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import listen
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from shipmate import __version__
 from shipmate.mcp import http
 from shipmate.mcp.expansion import Resolved
-from shipmate.mcp.foreign import as_list, as_object, as_text
+from shipmate.mcp.foreign import as_list, as_text
 from shipmate.mcp.process import LINE_BYTES, ServerEndedError, ServerProcess
 from shipmate.mcp.stdio import stdio
+from shipmate.mcp.tapped import Ending
+from shipmate.mcp.tapped import taken as taken_here
 from shipmate.network.client import Client
 
 PAGES = 200
@@ -43,8 +42,6 @@ _LOST = -32001
 for _name in ("mcp", "client", "httpx2"):
     # A server's noise must not fill our log; what matters is told by its state.
     logging.getLogger(_name).setLevel(logging.CRITICAL)
-
-_taken: ContextVar[list[dict[str, Any]] | None] = ContextVar("taken", default=None)
 
 
 class Hooks(Protocol):
@@ -61,41 +58,6 @@ class Hooks(Protocol):
     def changed(self) -> None:
         """Its list of tools is another one now."""
         ...
-
-
-class Tapped(JSONRPCDispatcher):
-    """Keeps each answer as it came, and shows the session one it cannot choke on: the SDK refuses
-    a whole list for one odd tool, and a result for one part of a kind it does not know."""
-
-    async def send_raw_request(
-        self, method: str, params: Any, opts: Any = None, **more: Any
-    ) -> Any:
-        raw = await super().send_raw_request(method, params, opts, **more)
-        taken = _taken.get()
-        if taken is not None and method in ("tools/list", "tools/call"):
-            taken.append(raw)
-            return _calm_list(raw) if method == "tools/list" else _calm_result(raw)
-        return raw
-
-
-def _calm_list(raw: Mapping[str, Any]) -> dict[str, Any]:
-    calm = [
-        {"name": name, "inputSchema": _calm_schema(as_object(tool).get("inputSchema"))}
-        for tool in as_list(raw.get("tools"))
-        if (name := as_text(as_object(tool).get("name")))
-    ]
-    return {"tools": calm, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-
-
-def _calm_schema(schema: Any) -> dict[str, Any]:
-    """With its properties: they may name headers that go along with a call."""
-    return {"type": "object", "properties": as_object(as_object(schema).get("properties"))}
-
-
-def _calm_result(raw: Mapping[str, Any]) -> dict[str, Any]:
-    if raw.get("resultType") == "input_required":
-        return dict(raw)
-    return {"content": [], "resultType": "complete"}
 
 
 @dataclass(slots=True, eq=False)
@@ -182,7 +144,7 @@ class Connection:
         taken: list[dict[str, Any]] = []
 
         async def asked() -> Any:
-            _taken.set(taken)
+            taken_here.set(taken)
             return await ask()
 
         task = asyncio.ensure_future(asked())
@@ -248,7 +210,7 @@ async def connected(way: Way, hooks: Hooks) -> AsyncGenerator[Connection]:
     async with AsyncExitStack() as stack:
         read, write = await _streams(stack, way, broken)
         session = ClientSession(
-            dispatcher=_Ending(read, write, ended=ended),
+            dispatcher=Ending(read, write, ended=ended),
             client_info=types.Implementation(name="shipmate", version=__version__),
             list_roots_callback=_roots_of(hooks),
             elicitation_callback=_elicit_of(hooks),
@@ -257,20 +219,6 @@ async def connected(way: Way, hooks: Hooks) -> AsyncGenerator[Connection]:
         )
         await stack.enter_async_context(session)
         yield Connection(session, way.running, way.refusals, broken, ended)
-
-
-class _Ending(Tapped):
-    """Tells when the transport has ended."""
-
-    def __init__(self, read: Any, write: Any, *, ended: asyncio.Event) -> None:
-        super().__init__(read, write)
-        self._ended_event = ended
-
-    async def run(self, *args: Any, **options: Any) -> None:
-        try:
-            await super().run(*args, **options)
-        finally:
-            self._ended_event.set()
 
 
 async def _streams(stack: AsyncExitStack, way: Way, broken: asyncio.Future[str]) -> Any:
@@ -340,28 +288,3 @@ def _heard_by(hooks: Hooks) -> Any:
             hooks.changed()
 
     return heard
-
-
-_WORDS: tuple[tuple[type[BaseException], str], ...] = (
-    (httpx2.ConnectError, "The server cannot be reached. Is it running, is the address right?"),
-    (httpx2.TimeoutException, "The server did not answer in time."),
-    (TimeoutError, "The server did not answer in time."),
-    (ValidationError, "What the server sent does not fit the protocol."),
-)
-
-
-def words_of(error: BaseException, refusals: http.Refusals | None = None) -> str:
-    """What went wrong, for a person."""
-    if isinstance(error, BaseExceptionGroup):
-        return words_of(cast("BaseExceptionGroup[BaseException]", error).exceptions[0], refusals)
-    match error:
-        case MCPError():
-            refused = f" (HTTP {refusals.last})" if refusals and refusals.last else ""
-            return f"{error.error.message.strip() or 'an error without words'}{refused}"
-        case httpx2.HTTPStatusError():
-            return f"The server answered HTTP {error.response.status_code}."
-        case OAuthFlowError():
-            return f"Signing in failed: {error}"
-        case _:
-            known = (words for kind, words in _WORDS if isinstance(error, kind))
-            return next(known, str(error) or type(error).__name__)

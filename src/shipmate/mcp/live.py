@@ -13,11 +13,12 @@ from mcp.shared.exceptions import MCPError
 
 from shipmate.mcp import asked, process
 from shipmate.mcp.asked import Running, current
-from shipmate.mcp.connection import Connection, Way, agree, connected, words_of
+from shipmate.mcp.connection import Connection, Way, agree, connected
 from shipmate.mcp.expansion import Resolved
 from shipmate.mcp.oauth import signing_in
 from shipmate.mcp.process import DRAIN, ServerProcess
 from shipmate.mcp.server import Server, SessionLostError
+from shipmate.mcp.words import words_of
 from shipmate.tools.tool import ToolError
 
 RELIST_S = 0.2

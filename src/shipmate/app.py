@@ -111,9 +111,7 @@ async def _one_error() -> AsyncGenerator[None]:
         raise
 
 
-def mcp_pool(
-    config: Config, store: SqliteStore, tasks: asyncio.TaskGroup, network: Client
-) -> Pool:
+def mcp_pool(config: Config, store: SqliteStore, tasks: asyncio.TaskGroup, network: Client) -> Pool:
     """The MCP servers of the configuration, not started yet."""
 
     def roots() -> list[Path]:

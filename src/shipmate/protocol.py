@@ -135,9 +135,7 @@ class AgentDetail(Detail, frozen=True, kw_only=True, tag="agent"):
 
 
 class ToolsDetail(Detail, frozen=True, kw_only=True, tag="tools"):
-    """Tools that were fetched: from now on they are offered to the model."""
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of tools that were fetched: from now on they are offered
 
 
 AnyDetail: TypeAlias = (
@@ -233,8 +231,7 @@ class ToolCall(Block, frozen=True, kw_only=True, tag="tool"):
     name: str
     provider: str = ""
     """The tool provider; empty when there is no such tool."""
-    title: str = ""
-    """What people see in place of `name`: the own name of an MCP server's tool."""
+    title: str = ""  # what people see in place of `name`: the own name of an MCP server's tool
     arguments: dict[str, Any] = {}
     raw: str = ""
     """What the model wrote, when that is not a JSON object; `arguments` is empty then."""
@@ -401,13 +398,12 @@ class Retry(Event, frozen=True, kw_only=True, tag="retry"):
 
 
 class Progress(Event, frozen=True, kw_only=True, tag="progress"):
-    """How far the call `id` is, in the words of what does it."""
+    """How far the call `id` is, in the words of what does it; `total` where it is known."""
 
     id: str
     text: str = ""
     done: float = 0.0
     total: float | None = None
-    """Of the same measure; absent where nobody knows."""
 
 
 class Queued(Frozen, frozen=True, kw_only=True):

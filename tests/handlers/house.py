@@ -96,7 +96,7 @@ async def whole(
             providers=providers,
             fetches=Fetches(folder / "models"),
             files=folder / "files",
-            pool=(pool := mcp_pool(config, store, tasks)),
+            pool=(pool := mcp_pool(config, store, tasks, client)),
             installer=installer_of(config, pool, tasks),
         )
         house.settled.set()

@@ -20,6 +20,7 @@ from shipmate.mcp.pool import Pool
 from shipmate.mcp.server import Surroundings
 from shipmate.mcp.settings import McpServerSettings, McpSettings
 from shipmate.mcp.shelf import Wanted
+from shipmate.network.client import Client
 from shipmate.protocol import ApprovalRequest, SessionRow, ToolResult
 from shipmate.safety.secrets import Secrets
 from shipmate.tools import processes
@@ -82,13 +83,14 @@ async def pool_of(
 ) -> AsyncGenerator[Running]:
     """A pool of servers, started; the database lies in the folder."""
     store = await SqliteStore.open(folder / "sessions.db")
+    client = Client()
     settings = dict(servers)
     secrets = Secrets(folder / "secrets.json")
     owner = processes.owner(folder)
     try:
         async with asyncio.TaskGroup() as tasks:
             surroundings = Surroundings(
-                secrets, Pins(store), owner, lambda: [folder / "project"], **around
+                secrets, Pins(store), owner, lambda: [folder / "project"], client, **around
             )
             made: list[Running] = []
             pool = Pool(
@@ -103,6 +105,7 @@ async def pool_of(
             finally:
                 await pool.close()
     finally:
+        await client.aclose()
         await store.close()
 
 

@@ -33,7 +33,8 @@ async def output_of(result: Raw) -> ToolOutput:
     if len(images) > 1:
         texts.append(f"[{len(images)} pictures came; the first one is shown]")
     failed = result.get("isError") is True
-    return ToolOutput("\n".join(texts), images=tuple(images), is_error=failed)
+    text = "\n".join(texts)
+    return ToolOutput(text, images=tuple(images), is_error=failed, untrusted=True)
 
 
 async def _read(part: Any) -> tuple[str, Image | None]:

@@ -49,7 +49,6 @@ class Pool:
         async with self._turn:
             await asyncio.gather(*(server.close() for server in self.servers.values()))
             self.servers.clear()
-        await self.around.network.close()
 
     async def settled(self, patience: float) -> None:
         """Until each is ready or will not be; `patience` seconds at most."""

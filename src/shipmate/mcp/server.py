@@ -77,7 +77,7 @@ class Surroundings:
     """Begins the marks of processes (`tools.processes`)."""
     roots: Callable[[], list[Path]]
     """The folders of all projects."""
-    network: Client = field(default_factory=Client)
+    network: Client
     sign_ins: SignIns = field(default_factory=SignIns)
     connect_s: float = CONNECT_S
     pause_s: float = 1.0

@@ -20,6 +20,7 @@ from shipmate.handlers.table import ENDPOINTS
 from shipmate.llm.providers import Providers
 from shipmate.llm.scripted import ScriptedModel, Step
 from shipmate.mcp.pool import Pool
+from shipmate.network.client import Client
 from shipmate.protocol import SessionRow
 from shipmate.session.executor import Executor
 from shipmate.tools.agents import call_agent
@@ -82,6 +83,7 @@ async def whole(
         return Agent(ASSISTANT, model, "You help.", tools, work, titles=False, team=team)
 
     providers = Providers(lambda: config.settings.providers, config.secrets, folder / "models")
+    client = Client()
     async with asyncio.TaskGroup() as tasks:
         executor = Executor(store, tasks, assemble)
         await executor.recover()
@@ -107,5 +109,6 @@ async def whole(
         finally:
             await house.pool.close()
             await executor.close()
+    await client.aclose()
     await providers.close()
     await store.close()

@@ -20,6 +20,7 @@ from shipmate.handlers.mcp_view import (
     proposal_view,
     server_views,
 )
+from shipmate.handlers.reach import usable
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
 from shipmate.mcp.foreign import as_object
 from shipmate.mcp.proposals import chosen, proposals
@@ -84,7 +85,7 @@ async def mcp_servers(call: Call[Nothing]) -> Answer:
     """The servers with their state and tools; those that can be installed; those that projects
     propose."""
     house = call.house
-    return McpPage(server_views(house), preset_views(house), await _proposals(house))
+    return McpPage(server_views(house), preset_views(house), await _proposals(call))
 
 
 @endpoint("POST", SERVERS, scope="admin", body=Added, answer=ServerView, status=201)
@@ -147,7 +148,7 @@ async def add_proposed_mcp_server(call: Call[Proposed]) -> Answer:
     """Add a server that a project proposes. It is copied into the configuration, so that what
     the project says later changes nothing."""
     house, asked = call.house, call.given
-    root = project_folder(house.config.settings.projects, asked.project)
+    root = project_folder(usable(call), asked.project)
     settings = await asyncio.to_thread(chosen, root, asked.name, asked.hash)
     if asked.name in house.config.settings.mcp.servers:
         raise ConflictError(f"There is an MCP server {asked.name!r} already; remove that one.")
@@ -184,9 +185,9 @@ def _one(house: House, name: str) -> ServerView:
     return next(one for one in server_views(house) if one.name == name)
 
 
-async def _proposals(house: House) -> list[ProposalView]:
+async def _proposals(call: Call[Nothing]) -> list[ProposalView]:
     made: list[ProposalView] = []
-    for project, settings in house.config.settings.projects.items():
+    for project, settings in usable(call).items():
         root = Path(settings.path).expanduser()
         try:
             found = await asyncio.to_thread(proposals, root)

@@ -173,6 +173,137 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The servers with their state and tools; those that can be installed; those that projects
+         * @description The servers with their state and tools; those that can be installed; those that projects
+         *     propose.
+         */
+        get: operations["mcp_servers"];
+        put?: never;
+        /**
+         * Add a server. It is connected in the background; its state tells what comes of it.
+         * @description Add a server. It is connected in the background; its state tells what comes of it.
+         */
+        post: operations["add_mcp_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/mcp/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept new and changed tools of a server as they are now. Until then they are off.
+         * @description Accept new and changed tools of a server as they are now. Until then they are off.
+         */
+        post: operations["accept_mcp_tools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/mcp/presets/{preset}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Install a preset by the commands that were shown, in the background; then it is added.
+         * @description Install a preset by the commands that were shown, in the background; then it is added.
+         */
+        post: operations["install_mcp_preset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/mcp/proposals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a server that a project proposes. It is copied into the configuration, so that what
+         * @description Add a server that a project proposes. It is copied into the configuration, so that what
+         *     the project says later changes nothing.
+         */
+        post: operations["add_proposed_mcp_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/mcp/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List the tools again, and try servers again that have failed. The answer comes when they
+         * @description List the tools again, and try servers again that have failed. The answer comes when they
+         *     are ready, or after a while.
+         */
+        post: operations["refresh_mcp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/mcp/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a server: its processes end, what was accepted of it and its keys are forgotten.
+         * @description Remove a server: its processes end, what was accepted of it and its keys are forgotten.
+         */
+        delete: operations["remove_mcp_server"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a server: switch it on or off, switch tools of it, how it is started.
+         * @description Change a server: switch it on or off, switch tools of it, how it is started.
+         */
+        patch: operations["change_mcp_server"];
+        trace?: never;
+    };
     "/api/agent/pending": {
         parameters: {
             query?: never;
@@ -1050,6 +1181,13 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** Accept */
+        Accept: {
+            server: string;
+            tools: {
+                [key: string]: string;
+            };
+        };
         /** Add */
         Add: {
             /** @default [] */
@@ -1067,6 +1205,28 @@ export interface components {
             /** @default  */
             owner?: string;
             path: string;
+        };
+        /** Added */
+        Added: {
+            always_ask?: boolean;
+            call_timeout?: number;
+            command?: string[];
+            cwd?: string;
+            enabled?: boolean;
+            env?: {
+                [key: string]: string | components["schemas"]["SecretRef"];
+            };
+            headers?: {
+                [key: string]: string | components["schemas"]["SecretRef"];
+            };
+            /** @default {} */
+            keys?: {
+                [key: string]: string;
+            };
+            name: string;
+            off?: string[];
+            transport?: string;
+            url?: string;
         };
         /** After */
         After: {
@@ -1100,7 +1260,7 @@ export interface components {
             session: components["schemas"]["SessionRow"];
         };
         AnyBlock: components["schemas"]["User"] | components["schemas"]["Attachment"] | components["schemas"]["System"] | components["schemas"]["Message"] | components["schemas"]["ToolCall"] | components["schemas"]["ToolResult"] | components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"] | components["schemas"]["Todo"] | components["schemas"]["Summary"];
-        AnyEvent: components["schemas"]["User"] | components["schemas"]["Attachment"] | components["schemas"]["System"] | components["schemas"]["Message"] | components["schemas"]["ToolCall"] | components["schemas"]["ToolResult"] | components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"] | components["schemas"]["Todo"] | components["schemas"]["Summary"] | components["schemas"]["StreamStart"] | components["schemas"]["Delta"] | components["schemas"]["StreamEnd"] | components["schemas"]["Retry"] | components["schemas"]["SessionChanged"] | components["schemas"]["SessionDeleted"] | components["schemas"]["QueueChanged"] | components["schemas"]["PendingChanged"] | components["schemas"]["Done"] | components["schemas"]["KeepAlive"];
+        AnyEvent: components["schemas"]["User"] | components["schemas"]["Attachment"] | components["schemas"]["System"] | components["schemas"]["Message"] | components["schemas"]["ToolCall"] | components["schemas"]["ToolResult"] | components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"] | components["schemas"]["Todo"] | components["schemas"]["Summary"] | components["schemas"]["StreamStart"] | components["schemas"]["Delta"] | components["schemas"]["StreamEnd"] | components["schemas"]["Retry"] | components["schemas"]["Progress"] | components["schemas"]["SessionChanged"] | components["schemas"]["SessionDeleted"] | components["schemas"]["QueueChanged"] | components["schemas"]["PendingChanged"] | components["schemas"]["Done"] | components["schemas"]["KeepAlive"];
         /**
          * ApprovalRequest
          * @description A call that waits for the user. Its id is `<call>-approval`.
@@ -1121,7 +1281,7 @@ export interface components {
             choices?: string[];
             /** @default  */
             decided_by?: string;
-            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"];
+            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"] | components["schemas"]["ToolsDetail"];
             digest: string;
             /** @default  */
             feedback?: string;
@@ -1254,16 +1414,6 @@ export interface components {
             reason: string;
             /** @default  */
             rule?: string;
-        };
-        /** Change */
-        Change: {
-            agent?: string;
-            archived?: boolean;
-            bypass_approval?: boolean;
-            provider?: string;
-            readers?: string[];
-            title?: string;
-            untrusted?: boolean;
         };
         /** ChangePassword */
         ChangePassword: {
@@ -1554,6 +1704,10 @@ export interface components {
             providers: components["schemas"]["ProviderModels"][];
             version: string;
         };
+        /** Install */
+        Install: {
+            commands: string[][];
+        };
         /**
          * KeepAlive
          * @description Nothing was said for 15 s. An event, not a comment: some readers hide comments.
@@ -1614,6 +1768,12 @@ export interface components {
              * @enum {unknown}
              */
             what?: "entries" | "files" | "hits" | "lines";
+        };
+        /** McpPage */
+        McpPage: {
+            presets: components["schemas"]["PresetView"][];
+            proposals: components["schemas"]["ProposalView"][];
+            servers: components["schemas"]["ServerView"][];
         };
         /** Me */
         Me: {
@@ -1749,6 +1909,19 @@ export interface components {
             /** @enum {unknown} */
             type: "pending";
         };
+        /** PresetView */
+        PresetView: {
+            commands: string[][];
+            configured: boolean;
+            description: string;
+            error: string;
+            id: string;
+            installed: boolean;
+            missing: string;
+            package: string;
+            state: string;
+            title: string;
+        };
         /**
          * Price
          * @description Per million tokens, in whatever currency the provider bills.
@@ -1770,6 +1943,23 @@ export interface components {
             code: string;
             detail: string;
         };
+        /**
+         * Progress
+         * @description How far the call `id` is, in the words of what does it; `total` where it is known.
+         */
+        Progress: {
+            /** @default 0 */
+            done?: number;
+            id: string;
+            /** @default  */
+            session?: string;
+            /** @default  */
+            text?: string;
+            /** @default null */
+            total?: number | null;
+            /** @enum {unknown} */
+            type: "progress";
+        };
         /** Project */
         Project: {
             id: string;
@@ -1782,6 +1972,30 @@ export interface components {
         /** Projects */
         Projects: {
             projects: components["schemas"]["Project"][];
+        };
+        /**
+         * ProposalView
+         * @description A server that is named in a project's folder; it does not run by that.
+         */
+        ProposalView: {
+            command: string[];
+            env: string[];
+            file: string;
+            hash: string;
+            name: string;
+            problem: string;
+            project: string;
+            transport: string;
+            url: string;
+        };
+        /**
+         * Proposed
+         * @description A proposal of a project, exactly as it was shown.
+         */
+        Proposed: {
+            hash: string;
+            name: string;
+            project: string;
         };
         /** ProviderList */
         ProviderList: {
@@ -1903,6 +2117,44 @@ export interface components {
             rules: components["schemas"]["Rule"][];
         };
         /**
+         * SecretRef
+         * @description Where a secret is found, never the secret itself. Exactly one field is set.
+         */
+        SecretRef: {
+            /** @default  */
+            env?: string;
+            /** @default  */
+            keyring?: string;
+            /** @default  */
+            secret?: string;
+        };
+        /** ServerList */
+        ServerList: {
+            servers: components["schemas"]["ServerView"][];
+        };
+        /** ServerView */
+        ServerView: {
+            always_ask: boolean;
+            call_timeout: number;
+            command: string[];
+            cwd: string;
+            enabled: boolean;
+            env: components["schemas"]["ValueView"][];
+            error: string;
+            headers: components["schemas"]["ValueView"][];
+            name: string;
+            noise: number;
+            problems: string[];
+            revision: string;
+            sign_in_url: string;
+            /** @enum {unknown} */
+            state: "connecting" | "failed" | "off" | "ready" | "sign_in" | "waiting";
+            tail: string;
+            tools: components["schemas"]["ToolView"][];
+            transport: string;
+            url: string;
+        };
+        /**
          * SessionChanged
          * @description The session's row, whole, after a change. The first event of chat/stream.
          */
@@ -1984,29 +2236,6 @@ export interface components {
         /** SettingsView */
         SettingsView: {
             interface: Record<string, never>;
-        };
-        /**
-         * Setup
-         * @description The settings of a provider, and its key: pasted, or the name of a variable.
-         */
-        Setup: {
-            /** @default  */
-            base_url?: string;
-            /** @default  */
-            env?: string;
-            id: string;
-            /** @default  */
-            key?: string;
-            /** @default [] */
-            models?: components["schemas"]["ModelSettings"][];
-            /** @default null */
-            reasoning_effort?: ("high" | "low" | "max" | "off") | null;
-            /** @default null */
-            thinking_enabled?: boolean | null;
-            /** @default  */
-            title?: string;
-            /** @default openai */
-            type?: string;
         };
         /** Several */
         Several: {
@@ -2207,6 +2436,8 @@ export interface components {
             session: string;
             /** @default false */
             started?: boolean;
+            /** @default  */
+            title?: string;
             /** @enum {unknown} */
             type: "tool";
         };
@@ -2218,7 +2449,7 @@ export interface components {
             /** @default 0 */
             at: number;
             call: string;
-            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"];
+            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"] | components["schemas"]["ToolsDetail"];
             id: string;
             /** @default false */
             is_error?: boolean;
@@ -2239,6 +2470,22 @@ export interface components {
             type: "tool_result";
             /** @default false */
             untrusted?: boolean;
+        };
+        /** ToolView */
+        ToolView: {
+            alias: string;
+            changes: components["schemas"]["shipmate.handlers.mcp_view.Change"][];
+            description: string;
+            hash: string;
+            name: string;
+            state: string;
+            title: string;
+        };
+        /** ToolsDetail */
+        ToolsDetail: {
+            /** @enum {unknown} */
+            kind: "tools";
+            names: string[];
         };
         /**
          * Trial
@@ -2336,6 +2583,11 @@ export interface components {
             /** @enum {unknown} */
             role: "admin" | "user" | "viewer";
         };
+        /** ValueView */
+        ValueView: {
+            name: string;
+            origin: string;
+        };
         /**
          * Waiting
          * @description What waits in one session.
@@ -2362,13 +2614,6 @@ export interface components {
         Ways: {
             password: boolean;
         };
-        /** Which */
-        Which: {
-            /** @default  */
-            id?: string;
-            /** @default  */
-            session?: string;
-        };
         /** Window */
         Window: {
             /** @default 0 */
@@ -2393,10 +2638,88 @@ export interface components {
             /** @default  */
             owner?: string;
         };
+        /**
+         * Setup
+         * @description A server as it is to be. What is left out of a change stays as it is.
+         */
+        "shipmate.handlers.mcp.Setup": {
+            always_ask?: boolean;
+            call_timeout?: number;
+            command?: string[];
+            cwd?: string;
+            enabled?: boolean;
+            env?: {
+                [key: string]: string | components["schemas"]["SecretRef"];
+            };
+            headers?: {
+                [key: string]: string | components["schemas"]["SecretRef"];
+            };
+            /** @default {} */
+            keys?: {
+                [key: string]: string;
+            };
+            off?: string[];
+            transport?: string;
+            url?: string;
+        };
+        /** Which */
+        "shipmate.handlers.mcp.Which": {
+            /** @default  */
+            server?: string;
+        };
+        /**
+         * Change
+         * @description A part of a tool that is not what was accepted.
+         */
+        "shipmate.handlers.mcp_view.Change": {
+            after: string;
+            before: string;
+            part: string;
+        };
+        /**
+         * Setup
+         * @description The settings of a provider, and its key: pasted, or the name of a variable.
+         */
+        "shipmate.handlers.providers.Setup": {
+            /** @default  */
+            base_url?: string;
+            /** @default  */
+            env?: string;
+            id: string;
+            /** @default  */
+            key?: string;
+            /** @default [] */
+            models?: components["schemas"]["ModelSettings"][];
+            /** @default null */
+            reasoning_effort?: ("high" | "low" | "max" | "off") | null;
+            /** @default null */
+            thinking_enabled?: boolean | null;
+            /** @default  */
+            title?: string;
+            /** @default openai */
+            type?: string;
+        };
+        /** Which */
+        "shipmate.handlers.queue.Which": {
+            /** @default  */
+            id?: string;
+            /** @default  */
+            session?: string;
+        };
         /** Whose */
         "shipmate.handlers.queue.Whose": {
             /** @default  */
             session?: string;
+        };
+        /** Change */
+        "shipmate.handlers.sessions.Change": {
+            agent?: string;
+            archived?: boolean;
+            bypass_approval?: boolean;
+            provider?: string;
+            readers?: string[];
+            title?: string;
+            untrusted?: boolean;
         };
     };
     responses: never;
@@ -2652,6 +2975,266 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Info"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mcp_servers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpPage"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Added"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerView"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    accept_mcp_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Accept"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerView"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    install_mcp_preset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                preset: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Install"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PresetView"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_proposed_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Proposed"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerView"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    refresh_mcp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["shipmate.handlers.mcp.Which"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerList"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["shipmate.handlers.mcp.Setup"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerView"];
                 };
             };
             /** @description What is wrong, where, and what to do. */
@@ -3029,7 +3612,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Change"];
+                "application/json": components["schemas"]["shipmate.handlers.sessions.Change"];
             };
         };
         responses: {
@@ -3902,7 +4485,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Setup"];
+                "application/json": components["schemas"]["shipmate.handlers.providers.Setup"];
             };
         };
         responses: {
@@ -3935,7 +4518,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Setup"];
+                "application/json": components["schemas"]["shipmate.handlers.providers.Setup"];
             };
         };
         responses: {

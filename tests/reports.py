@@ -7,7 +7,12 @@ from typing import Any
 CASES = Path(__file__).parent / "cases"
 
 
+def cases(name: str) -> list[dict[str, Any]]:
+    """The cases of one file."""
+    lines = (CASES / f"{name}.jsonl").read_text("utf-8").strip().split("\n")
+    return [json.loads(line) for line in lines]
+
+
 def reports(area: str) -> dict[str, dict[str, Any]]:
     """Id to report, of one area: edit, history, read-search, security, shell, stream, ..."""
-    lines = (CASES / "reports.jsonl").read_text("utf-8").strip().split("\n")
-    return {case["id"]: case for case in map(json.loads, lines) if case["area"] == area}
+    return {case["id"]: case for case in cases("reports") if case["area"] == area}

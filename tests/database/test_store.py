@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET, structs
 
+from shipmate.database import rows
 from shipmate.database.sqlite import SqliteStore
 from shipmate.database.store import SessionFilter
 from shipmate.errors import ConflictError, NotFoundError, StorageError
@@ -238,3 +239,41 @@ async def test_what_utf8_cannot_carry_is_kept_as_a_replacement_character(
     [kept] = await store.history(session)
     assert isinstance(kept, System)
     assert kept.text == (await store.session(session)).error == "a lone \ufffd surrogate"
+
+
+async def test_what_is_acknowledged_is_synced_to_the_disk_and_streamed_text_is_not(
+    store: SqliteStore,
+) -> None:
+    """FM013: 2 is FULL, which syncs each commit; 1 is NORMAL (sqlite.org/pragma.html)."""
+    modes: list[int] = []
+
+    def note(db: sqlite3.Connection) -> None:
+        modes.append(db.execute("PRAGMA synchronous").fetchone()[0])
+
+    await store.execute(note)
+    await store._writer.run(note, durable=False)  # pyright: ignore[reportPrivateUsage]
+    assert modes == [2, 1]
+
+
+async def test_a_clock_that_jumps_changes_no_order(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FM039"""
+    session = (await store.create_session(fresh())).id
+    day = 86_400_000
+    for number, at in enumerate((100 * day, 99 * day, 465 * day, 100 * day)):
+        monkeypatch.setattr(rows, "now", lambda at=at: at)
+        await store.write(session, [User(text=str(number))])
+    said = [block for block in await store.history(session) if isinstance(block, User)]
+    assert [user.text for user in said] == ["0", "1", "2", "3"]
+    assert [kept.seq for kept in await store.changes(session, 0)] == [1, 2, 3, 4]
+
+
+async def test_a_window_of_a_session_of_any_length_is_found_by_an_index(store: SqliteStore) -> None:
+    """FM041: nothing is read but what is shown."""
+    for tail in ("AND seq > 5 ORDER BY seq LIMIT 9", "AND pos < 5 ORDER BY pos DESC LIMIT 9"):
+        query = f"EXPLAIN QUERY PLAN SELECT body FROM blocks WHERE session = 'x' {tail}"
+        plan = await store.read(lambda db, query=query: db.execute(query).fetchall())
+        told = " ".join(str(step[-1]) for step in plan)
+        assert "SEARCH blocks USING" in told
+        assert "TEMP B-TREE" not in told

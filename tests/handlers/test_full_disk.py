@@ -5,6 +5,7 @@ small disk."""
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -137,3 +138,36 @@ def test_a_locked_database_is_waited_for_and_then_told(data: Path, seconds: int)
                 return
             other.execute("COMMIT")
         assert server.events(CHAT, {"session": session, "message": "two"})[-1]["finished"]
+
+
+def test_many_sessions_stream_while_another_program_writes(data: Path, provider: Provider) -> None:
+    """SES-19: what is written waits, and nothing of it is lost."""
+    words = [f"{number} " for number in range(50)]
+    with served(data) as server:
+        begun(server, "warm")
+        provider.queue(
+            *(Answer(text_reply(*words), split=150, delay=0.02, when='"tools"') for _ in range(20))
+        )
+        heard: list[dict[str, Any]] = []
+
+        def speak(number: int) -> None:
+            new = {"provider": "fake/m", "project": "demo", "task": f"speak {number}"}
+            heard.append(server.events(CHAT, new)[-1])
+
+        asking = [threading.Thread(target=speak, args=(number,)) for number in range(20)]
+        for one in asking:
+            one.start()
+        with closing(sqlite3.connect(data / "sessions.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            until = time.monotonic() + 3
+            while time.monotonic() < until:
+                assert len(server.api("GET", SESSIONS)["sessions"]) > 0
+            other.execute("COMMIT")
+        for one in asking:
+            one.join(60)
+        assert [done["finished"] for done in heard] == [True] * 20
+        for row in server.api("GET", f"{SESSIONS}?limit=50")["sessions"]:
+            blocks = server.api("GET", f"{SESSIONS}/{row['id']}")["blocks"]
+            if blocks[0]["text"].startswith("speak"):
+                said = [block["text"] for block in blocks if block["type"] == "message"]
+                assert said == ["".join(words)]

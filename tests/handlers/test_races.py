@@ -9,6 +9,7 @@ import pytest
 from shipmate.llm.scripted import call, say
 from tests.handlers.house import Whole, whole
 from tests.handlers.live import serving
+from tests.handlers.test_chat import begin, body
 
 NEW = {"provider": "scripted/demo", "project": "demo", "task": "go"}
 
@@ -66,6 +67,26 @@ async def test_a_round_goes_on_when_its_asker_leaves_at_once(tmp_path: Path) -> 
             [row] = (await house.call("GET", "/api/agent/sessions")).json["sessions"]
         view = (await house.call("GET", f"/api/agent/sessions/{row['id']}")).json
         assert [b["text"] for b in view["blocks"] if b["type"] == "message"] == ["Done anyway."]
+
+
+async def test_an_approval_that_comes_after_stop_or_after_the_deletion_runs_nothing(
+    tmp_path: Path,
+) -> None:
+    """FM093"""
+    script = [call("note", text="hi"), call("note", text="hi")]
+    async with whole(tmp_path, script) as house:
+        path = "/api/agent/approval"
+        for end, status in (("stop", 409), ("delete", 404)):
+            told = await begin(house)
+            session, asked = told[0]["row"]["id"], told[-3:]
+            [request] = [e["id"] for e in asked if e["type"] == "approval_request"]
+            if end == "stop":
+                await house.call("POST", "/api/agent/stop", body(session=session))
+            else:
+                await house.call("DELETE", f"/api/agent/sessions/{session}")
+            late = await house.call("POST", path, body(session=session, approved=True, id=request))
+            assert late.status == status, end
+        assert not (house.project / "note.txt").exists()
 
 
 async def test_a_session_that_is_deleted_while_it_waits_is_gone(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A server that is killed while an approval waits goes on after it is started again."""
+"""A server that is killed while an approval or a question waits goes on when it starts again."""
 
 import signal
 from pathlib import Path
@@ -14,7 +14,7 @@ def only(told: list[dict[str, Any]], kind: str) -> dict[str, Any]:
     return found
 
 
-def test_an_approval_outlives_a_killed_server(tmp_path: Path) -> None:
+def test_an_approval_and_a_question_outlive_a_killed_server(tmp_path: Path) -> None:
     data, project = tmp_path / "data", tmp_path / "project"
     project.mkdir()
     (project / "README.md").write_text("# A project\n")
@@ -44,8 +44,18 @@ def test_an_approval_outlives_a_killed_server(tmp_path: Path) -> None:
             "POST", "/api/agent/approval", yes, Authorization=f"Bearer {server.token}"
         )
         assert again[0] == 409
+        assert server.end(signal.SIGKILL) == -signal.SIGKILL
+
+    with served(data) as server:
+        view = server.api("GET", f"/api/agent/sessions/{session}")
+        assert view["session"]["status"] == "waiting_answer"
+        assert [block["type"] for block in view["pending"]] == ["ask_user"]
         answer = {"session": session, "answer": "Explain the code"}
         server.api("POST", "/api/agent/answer", answer)
+        twice = server.request(
+            "POST", "/api/agent/answer", answer, Authorization=f"Bearer {server.token}"
+        )
+        assert twice[0] == 409
         told = server.events(CHAT, {"session": session})
         assert told[-1]["finished"] is True
         calls = [e["id"] for e in told if e["type"] == "tool" and e["name"] == "write_file"]

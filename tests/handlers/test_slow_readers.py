@@ -74,3 +74,21 @@ def test_a_reader_that_stalls_in_front_of_long_messages_costs_little(
             reader.close()
         assert each <= MOST, f"{each / 1e6:.1f} MB a reader"
         assert server.api("GET", f"/api/agent/sessions/{session}")["session"]["status"] == "idle"
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="needs /proc")
+def test_idle_streams_cost_little(tmp_path: Path) -> None:
+    """FM025: at most 100 kB each."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / "config.toml").write_text(f'[projects.demo]\npath = "{tmp_path / "project"}"\n')
+    with served(tmp_path) as server:
+        new = {"provider": "scripted/demo", "project": "demo", "task": "tour"}
+        session = server.events(CHAT, new)[0]["session"]
+        for warm in [stalled(server, session) for _ in range(20)]:
+            warm.close()
+        before = settled(server)
+        readers = [stalled(server, session) for _ in range(200)]
+        each = (settled(server) - before) / len(readers)
+        for reader in readers:
+            reader.close()
+    assert each <= 100_000, f"{each / 1000:.0f} kB a stream"

@@ -84,6 +84,20 @@ async def test_stop_before_the_first_step_of_a_round_leaves_the_session_usable(
         assert events[-1] == Done(session=session, finished=True)
 
 
+async def test_stop_twice_and_with_nothing_running_changes_nothing(tmp_path: Path) -> None:
+    """FM096"""
+    async with stage(tmp_path, [call("act", command="go"), say("Yes.")], tools=TOOLS) as server:
+        session = await server.create()
+        await server.executor.stop(session)
+        await server.say(session, "run")
+        await asyncio.gather(*(server.executor.stop(session) for _ in range(3)))
+        once = await server.store.history(session)
+        await server.executor.stop(session)
+        assert await server.store.history(session) == once
+        assert [b.is_error for b in once if isinstance(b, ToolResult)] == [True]
+        assert (await server.say(session, "again"))[-1] == Done(session=session, finished=True)
+
+
 async def test_a_message_sent_right_after_stop_is_answered(tmp_path: Path) -> None:
     begun = asyncio.Event()
 

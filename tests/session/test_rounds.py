@@ -177,6 +177,16 @@ async def test_the_step_limit_ends_a_round_and_is_told(tmp_path: Path) -> None:
         assert len(play.model.requests) == 50
 
 
+async def test_of_a_thousand_calls_in_one_reply_the_first_ones_run(tmp_path: Path) -> None:
+    many = together(*(call("look", path=f"{n}.txt") for n in range(1000)))
+    async with stage(tmp_path, [many, say("Enough.")], tools=TOOLS) as play:
+        session = await play.create()
+        assert done(await play.say(session, "look")).finished
+        results = await play.blocks(session, ToolResult)
+        assert len(results) == 1000
+        assert sum("may make 32 calls" in result.text for result in results) == 1000 - 32
+
+
 async def test_the_todo_list_keeps_its_place(tmp_path: Path) -> None:
     items = [{"id": 1, "title": "one", "status": "in-progress"}]
     script = [call("manage_todo_list", todoList=items), say("Ok.")]

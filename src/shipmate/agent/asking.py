@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from shipmate.agent.profile import Agent
 from shipmate.agent.threads import message_id
@@ -24,12 +24,16 @@ from shipmate.llm.model import (
 )
 from shipmate.llm.prices import spent
 from shipmate.llm.tokens import estimate_tokens
-from shipmate.protocol import AnyBlock, ContextUsage, Message, System, ToolCall
+from shipmate.protocol import AnyBlock, ContextUsage, Message, System, ToolCall, ToolResult
 
 NOTHING_FITS = (
     "The model's window was full before its answer began: the conversation does not fit it. "
     "Compact it, or choose a model with a longer context."
 )
+
+MOST_CALLS = 32
+"""Calls of one reply that are run (FM069)."""
+TOO_MANY = f"Not run: one reply may make {MOST_CALLS} calls. Look at their results, then go on."
 
 
 @dataclass(slots=True)
@@ -115,6 +119,10 @@ class Asking:
             heard=heard,
         )
         calls = [await self.opened(message, call) for call in reply.calls]
+        calls[MOST_CALLS:] = [structs.replace(call, started=False) for call in calls[MOST_CALLS:]]
+        surplus = [
+            ToolResult(call=call.id, text=TOO_MANY, is_error=True) for call in calls[MOST_CALLS:]
+        ]
         notes = [System(text=note, level="warning", code="model") for note in reply.notes]
         if reply.usage and not counted:
             notes += self.upkeep.warning(self._sent, reply)
@@ -123,7 +131,7 @@ class Asking:
             notes.append(System(text=text, level="warning", code="empty_answer"))
         row = {**self._row(said), "usage": spent(self.agent.model.info, reply.usage)}
         point("keep.before_record")
-        await self.record(said, *calls, *notes, row=row, durable=False)
+        await self.record(said, *calls, *surplus, *notes, row=row, durable=False)
         point("keep.recorded")
         if calls:
             self.upkeep.begin()

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from shipmate.app import Parts, application, make_house, opened, settle
 from shipmate.cli import server_file
 from shipmate.cli.server_file import Running
+from shipmate.cli.watchdog import watched
 from shipmate.config import Config
 from shipmate.config.directory import (
     data_directory,
@@ -141,7 +142,8 @@ async def _serve(config: Config, listening: socket.socket, options: Options) -> 
         settling = asyncio.ensure_future(_settle(parts, house, gate))
         backing_up = asyncio.ensure_future(keep_daily(parts.store.path))
         try:
-            await server.answer(listening, lambda: _tell(config, house, local, options))
+            with watched(asyncio.get_running_loop()):
+                await server.answer(listening, lambda: _tell(config, house, local, options))
         finally:
             for task in (ending, settling, backing_up):
                 task.cancel()

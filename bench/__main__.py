@@ -1,7 +1,7 @@
 """usage: ./dev bench [--json] [GROUP ...]
 
-Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored. All take
-about two minutes. Figures depend on the machine and on what else runs on it; those of the
+Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored, verdicts. All
+take about two minutes. Figures depend on the machine and on what else runs on it; those of the
 relay were measured beside them.
 """
 
@@ -19,8 +19,9 @@ from bench.product import Place, provider, relay, shipmate, signed_in
 from bench.record import record
 from bench.rows import GROUPS, Bench
 from bench.stored import stored
+from bench.verdicts import verdicts
 
-ALL = {**GROUPS, "record": record, "stored": stored}
+ALL = {**GROUPS, "record": record, "stored": stored, "verdicts": verdicts}
 
 
 async def measure(names: list[str], bench: Bench) -> list[Figure]:

@@ -12,6 +12,7 @@ from shipmate.llm.scripted import call, say, together
 from shipmate.protocol import ApprovalRequest, PendingChanged, RuleScope, ToolResult, new_id
 from shipmate.safety.rules.rule import Effect, KeptScope, Rule
 from shipmate.session.decision import UnfitError
+from shipmate.session.hub import ROWS
 from shipmate.tools.catalog import BUILTIN
 from tests.play import Stage, decode_event, stage
 from tests.session.trade import done
@@ -169,7 +170,7 @@ async def test_what_cannot_be_a_rule_suggests_none(tmp_path: Path) -> None:
 async def test_what_waits_is_told_over_all_sessions(tmp_path: Path) -> None:
     async with stage(tmp_path, [shell("touch a")] * 2, tools=TOOLS) as play:
         one, two = await play.create(), await play.create()
-        with play.executor.door.hub.watch(["*"]) as watcher:
+        with play.executor.door.hub.watch([ROWS], lambda _: True) as watcher:
             await play.say(one, "go")
             await play.say(two, "go")
             told = [decode_event(frame.data) for frame in watcher.take()]

@@ -121,4 +121,6 @@ async def try_rule(call: Call[TryRule]) -> Answer:
     """What a command, a path, a host or a tool would get now: the verdict, and the rules that
     decide. Nothing is run, opened or fetched."""
     given = call.given
+    if given.session:
+        await session_seen(call, given.session)
     return await _book(call).test(given.kind, given.value, given.project, given.session)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from shipmate.protocol import AnyBlock, AnyEvent, SessionRow, decode_block
 from shipmate.session.executor import Executor
 from shipmate.session.hub import Frame
 from shipmate.session.rounds import Assemble
-from shipmate.tools.tool import ReadGuard, Tool, Web, Workspace
+from shipmate.tools.tool import Tool, Web, Workspace
 
 B = TypeVar("B", bound=AnyBlock)
 decode_event = msgspec.json.Decoder(AnyEvent).decode
@@ -32,7 +32,6 @@ class Stage:
     executor: Executor
     model: ScriptedModel
     store: SqliteStore
-    guards: dict[str, ReadGuard] = field(default_factory=dict[str, ReadGuard])
 
     async def create(self, **fields: Any) -> str:
         row = await self.executor.create(
@@ -91,18 +90,16 @@ async def stage(
     store = await SqliteStore.open(folder / "sessions.db")
     model = ScriptedModel(steps, pause=pause, info=info)
     chosen = {t.name: t for t in tools}
-    guards: dict[str, ReadGuard] = {}
 
     async def alone(row: SessionRow) -> Agent:
-        guard = guards.setdefault(row.id, ReadGuard())
-        work = Workspace(root, row.id, files=folder / "files", guard=guard, web=web)
+        work = Workspace(root, row.id, files=folder / "files", web=web)
         return Agent(ASSISTANT, model, "You help.", chosen, work, titles=False, budgets=budgets)
 
     async with asyncio.TaskGroup() as tasks:
         executor = Executor(store, tasks, assemble or alone, image)
         await executor.recover()
         try:
-            yield Stage(executor, model, store, guards)
+            yield Stage(executor, model, store)
         finally:
             await executor.close()
     await store.close()

@@ -242,6 +242,17 @@ class ToolCall(Block, frozen=True, kw_only=True, tag="tool"):
     """The model wrote the call as text."""
 
 
+class FileSeen(Frozen, frozen=True, kw_only=True):
+    """What a call had to do with a file."""
+
+    path: str
+    """Relative to the project's folder where it is in it."""
+    stamp: str = ""
+    """Of the content that the agent then knew; empty: it changed the file without knowing it."""
+    lines: tuple[int, int] | UnsetType = UNSET
+    """First and last line that it was given, where it read."""
+
+
 class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result"):
     """The one result of a call."""
 
@@ -253,6 +264,8 @@ class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result"):
     """Strangers wrote it, or a part of it: a page, a file of the network."""
     details: AnyDetail | UnsetType = UNSET
     seconds: float = 0.0
+    files: tuple[FileSeen, ...] = ()
+    """In the order in which the call had to do with them."""
 
 
 RuleScope: TypeAlias = Literal["once", "session", "project", "everywhere"]

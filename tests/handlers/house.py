@@ -76,7 +76,7 @@ async def whole(
         tools = {one.name: one for one in (note, ask_user, call_agent)}
         work = Workspace(project, row.id)
 
-        async def join(_name: str, _call: str, _tools: object) -> Agent:
+        async def join(_name: str, _tools: object) -> Agent:
             return await assemble(row)
 
         team = Team({"assistant": "Helps."}, join)

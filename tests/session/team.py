@@ -14,7 +14,7 @@ from shipmate.llm.scripted import DEMO, ScriptedModel, Step, call
 from shipmate.protocol import ToolCall, ToolResult
 from shipmate.session.assembly import Assembly
 from shipmate.session.projects import ProjectSettings
-from shipmate.tools import agents
+from shipmate.tools import agents, read_only
 from shipmate.tools.tool import Limits
 from tests.play import Stage, stage
 from tests.session.trade import TOOLS
@@ -23,6 +23,7 @@ BY_PROVIDER = {
     name: tuple(tool for tool in TOOLS if tool.provider == name)
     for name in ("read_only", "read_write", "shell", "web", "ask", "todo")
 } | {"agents": agents.TOOLS}
+REAL = BY_PROVIDER | {"read_only": read_only.TOOLS}
 ALL = tuple(BY_PROVIDER)
 
 
@@ -50,10 +51,12 @@ async def team(
     providers: Mapping[str, tuple[str, ...]] | None = None,
     budgets: Budgets = NO_BUDGETS,
     window: int = 128_000,
+    real: bool = False,
     **scripts: Iterable[Step],
 ) -> AsyncGenerator[TeamStage]:
     """A server on `folder`. Each agent has all tools, unless `providers` names others, and may
-    take so many `steps`; `window`: tokens of every model."""
+    take so many `steps`; `window`: tokens of every model;
+    `real`: they read with the real tools."""
     root = (folder / "project").resolve()
     root.mkdir(exist_ok=True)
     info = replace(DEMO, context_length=window)
@@ -75,13 +78,13 @@ async def team(
         profiles=lambda: profiles,
         projects=lambda: {"demo": ProjectSettings(path=str(root))},
         models=lambda name: models[name.partition("/")[2]],
-        tools=BY_PROVIDER,
+        tools=REAL if real else BY_PROVIDER,
         limits=Limits,
         data=folder / "data",
         budgets=lambda: budgets,
     )
     async with stage(folder, (), tools=(), assemble=assembly.assemble) as play:
-        yield TeamStage(play.executor, models["assistant"], play.store, assembly.guards, models)
+        yield TeamStage(play.executor, models["assistant"], play.store, models)
 
 
 def ask(agent: str, task: str) -> Reply:

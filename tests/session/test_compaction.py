@@ -189,16 +189,6 @@ async def test_a_call_that_waits_is_never_summed_up(tmp_path: Path) -> None:
         assert last[-1].text == "ran x"
 
 
-async def test_what_was_read_may_be_read_again_after_a_compaction(tmp_path: Path) -> None:
-    script: list[Step] = [*reads(2), say("Long."), say("Summed up.")]
-    async with stage(tmp_path, script, tools=TOOLS) as play:
-        session = await filled(tmp_path, play, 2)
-        await play.say(session, TASK)
-        play.guards[session].reads[tmp_path] = [(1, 2)]
-        await play.executor.compacting.now(session)
-        assert play.guards[session].reads == {}
-
-
 async def test_a_server_that_cuts_silently_is_told_once_and_not_believed(tmp_path: Path) -> None:
     (case,) = reports("SES-13").values()
     assert "40,000 characters" in case["input"]["steps"][0]

@@ -281,22 +281,6 @@ async def test_its_todo_list_does_not_take_the_place_of_the_session_s(tmp_path: 
         assert transcript.todo == mine
 
 
-async def test_the_read_counters_are_its_own(tmp_path: Path) -> None:
-    asked = together(ask("explorer", "x"), ask("explorer", "y"))
-    reads = [say("read")] * 2
-    async with team(tmp_path, assistant=[asked, say("Done.")], explorer=reads) as play:
-        session = await play.create()
-        await play.say(session, "go")
-        guard = play.guards[session]
-        one, two = guard.below.values()
-        assert one is not two
-        assert guard not in (one, two)
-        guard.reads[tmp_path] = one.reads[tmp_path] = [(1, 2)]
-        play.models["assistant"].steps.append(say("New round."))
-        await play.say(session, "again")
-        assert (guard.reads, guard.below) == ({}, {})
-
-
 async def test_what_was_sent_is_sent_again_as_the_same_objects(tmp_path: Path) -> None:
     async with team(
         tmp_path,

@@ -12,7 +12,7 @@ import pytest
 
 from shipmate.protocol import MatchesDetail
 from shipmate.safety.verdict import Level
-from shipmate.tools.files import note_seen
+from shipmate.tools.files import sha256
 from shipmate.tools.output import border
 from shipmate.tools.read_only import read_file
 from shipmate.tools.tool import Limits, Workspace
@@ -267,10 +267,10 @@ async def test_the_whole_text_of_a_cut_result_can_be_paged(work: Workspace) -> N
 async def test_a_file_the_agent_changed_can_be_read_again(work: Workspace) -> None:
     for _ in range(3):
         await read(work)
-    note_seen(work.guard, work.root / "f", (work.root / "f").read_bytes())
+    work.note(work.root / "f", sha256((work.root / "f").read_bytes()))
     assert "was read 3 times" in await read(work)
     (work.root / "f").write_text("new\n")
-    note_seen(work.guard, work.root / "f", b"new\n")
+    work.note(work.root / "f", sha256(b"new\n"))
     assert await read(work) == "new"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from shipmate.protocol import BlockedDetail, DiffDetail
 from shipmate.safety.verdict import Level
-from shipmate.tools.files import note_seen, read_bytes
+from shipmate.tools.files import read_bytes, sha256
 from shipmate.tools.read_only import read_file
 from shipmate.tools.replacing import locked
 from shipmate.tools.tool import ToolContext, ToolError, ToolStopped, Workspace
@@ -71,7 +71,7 @@ async def test_two_edits_of_one_file_at_once_are_both_made(work: Workspace, atte
 async def test_a_file_someone_else_changed_is_not_overwritten_but_edited(work: Workspace) -> None:
     path = work.root / "f.txt"
     path.write_text("one\ntwo\n")
-    note_seen(work.guard, path, (await read_bytes(work, "f.txt")).data)
+    work.note(path, sha256((await read_bytes(work, "f.txt")).data))
     for old, new in (("one", "1"), ("two", "2")):
         await approved(work, "replace_string_in_file", path="f.txt", oldString=old, newString=new)
     await approved(work, "write_file", path="f.txt", content="1\n2\n3\n")
@@ -84,7 +84,7 @@ async def test_a_file_someone_else_changed_is_not_overwritten_but_edited(work: W
     await approved(work, "replace_string_in_file", path="f.txt", oldString="1", newString="I")
     assert path.read_text() == "I\n2\n4\n"
     assert "since you read it" in await failure(work, "write_file", path="f.txt", content="mine\n")
-    note_seen(work.guard, path, path.read_bytes())
+    work.note(path, sha256(path.read_bytes()))
     await approved(work, "write_file", path="f.txt", content="mine\n")
 
 
@@ -190,7 +190,7 @@ async def test_what_was_approved_is_made_when_nothing_changed(work: Workspace) -
     for name, arguments in CALLS.items():
         (work.root / "f.txt").write_text("old\n")
         (work.root / "g.txt").write_text("g\n")
-        work.guard.seen.clear()
+        work.guard.stamps.clear()
         verdict = await judge(work, name, **arguments)
         assert (verdict.level, verdict.bypassable) == (Level.ASK, True)
         await run(work, name, verdict, **arguments)
@@ -283,7 +283,7 @@ async def test_write_file_keeps_the_encoding_and_the_line_ends(work: Workspace) 
         (b"\x7fELF\0\1", "x\n", b"x\n"),
     ):
         path.write_bytes(before)
-        work.guard.seen.clear()
+        work.guard.stamps.clear()
         await approved(work, "write_file", path="f.txt", content=content)
         assert path.read_bytes() == after
 

@@ -136,11 +136,11 @@ class Calls:
             return waits.pending
         except ToolStopped as stopped:
             output = await border(stopped.output, self.agent.work, call.id)
-            await asyncio.shield(self.record(self._told(_result(call, output, begun))))
+            await asyncio.shield(self.record(self._told(self._result(judged, output, begun))))
             raise
         except Exception as error:  # noqa: BLE001 - the first door: every failure is a result
             return self._told(_failure(call, error, begun))
-        return self._told(_result(call, output, begun))
+        return self._told(self._result(judged, output, begun))
 
     def _told(self, result: ToolResult) -> ToolResult:
         """The result, with what the user made of the call's arguments."""
@@ -167,6 +167,21 @@ class Calls:
             await asyncio.shield(self.record(stopped))
             raise
 
+    def _result(self, judged: Judged, output: ToolOutput, begun: float) -> ToolResult:
+        noted = tuple(judged.context.work.noted)
+        if noted:
+            self.transcript.guard.counted(judged.call.id)
+        return ToolResult(
+            call=judged.call.id,
+            text=output.text,
+            is_error=output.is_error,
+            truncated=output.truncated,
+            untrusted=output.untrusted,
+            details=output.details or UNSET,
+            seconds=round(time.monotonic() - begun, 3),
+            files=noted,
+        )
+
     def _resolve(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
         tool = self.tool_of(call)
         if tool is None:
@@ -184,7 +199,7 @@ class Calls:
         approval = self.transcript.approval(call.id)
         hunks = approval.hunks if approval and approval.hunks is not UNSET else None
         return ToolContext(
-            work=self.agent.work,
+            work=replace(self.agent.work, guard=self.transcript.guard, noted=[]),
             call=call.id,
             emit=self._emit,
             hunks=None if hunks is None else frozenset(hunks),
@@ -219,18 +234,6 @@ def mended(tool: Tool, raw: str) -> Mapping[str, Any] | None:
         return parse_raw(tool, raw)
     except ToolError:
         return None
-
-
-def _result(call: ToolCall, output: ToolOutput, begun: float) -> ToolResult:
-    return ToolResult(
-        call=call.id,
-        text=output.text,
-        is_error=output.is_error,
-        truncated=output.truncated,
-        untrusted=output.untrusted,
-        details=output.details or UNSET,
-        seconds=round(time.monotonic() - begun, 3),
-    )
 
 
 def _failure(call: ToolCall, error: Exception, begun: float) -> ToolResult:

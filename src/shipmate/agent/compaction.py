@@ -147,7 +147,6 @@ class Compaction:
             notes.append(System(text=POOR_TWICE, level="warning", code="compaction"))
         await self.record(made, *notes, row=self._row(made, used))
         point("compact.recorded")
-        self.agent.work.guard.reads.clear()
         return made
 
     def _row(self, made: Summary, used: Spent | None) -> dict[str, Any]:

@@ -149,7 +149,7 @@ class Crew:
     async def _work(self, caller: Caller, call: ToolCall, team: Team, name: str) -> Done:
         async with caller.gate:
             tools = None if self.transcript.by_user(call) else caller.agent.usable
-            agent = await team.join(name, call.id, tools)
+            agent = await team.join(name, tools)
             try:
                 round_ = self.round(agent, self.transcript.thread(call.id), caller.depth + 1)
                 point("agent.begun")

@@ -88,8 +88,8 @@ def _spec(tool: Tool) -> ToolSpec:
     return ToolSpec(tool.name, tool.description, tool.parameters)
 
 
-Join: TypeAlias = Callable[[str, str, Mapping[str, Tool] | None], Awaitable[Agent]]
-"""`await join(name, call, tools)`: an agent put together for a call, with none but these tools
+Join: TypeAlias = Callable[[str, Mapping[str, Tool] | None], Awaitable[Agent]]
+"""`await join(name, tools)`: an agent put together for a call, with none but these tools
 (None: with all of its own)."""
 
 

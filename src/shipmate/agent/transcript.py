@@ -22,6 +22,7 @@ from shipmate.protocol import (
     ToolsDetail,
     User,
 )
+from shipmate.tools.reads import ReadGuard
 
 MAX_REPAIRS = 2
 """How often the model is told that its call was void before the round ends (FM053)."""
@@ -64,6 +65,8 @@ class Transcript:
     told_by_strangers: bool = False
     """A result of this very thread holds what strangers wrote."""
     todo: Todo | None = None
+    guard: ReadGuard = field(default_factory=ReadGuard)
+    """What was read and written in this very thread."""
     context: Context = field(init=False)
     _threads: dict[str, "Transcript"] = field(default_factory=dict[str, "Transcript"])
     """The threads of sub-agents by their calls; in the session's transcript only."""
@@ -99,6 +102,7 @@ class Transcript:
             self.thread(block.parent).add(block)
             return
         self.context.add(block)
+        self.guard.add(block)
         match block:
             case User():
                 self.last_user, self.steps, self.steps_below = block, 0, 0

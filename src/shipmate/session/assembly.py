@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from shipmate.protocol import SessionRow
 from shipmate.session.projects import ProjectSettings, find_project, project_folder
 from shipmate.tools.agents import call_agent, introducing
 from shipmate.tools.shell import end_background
-from shipmate.tools.tool import Limits, ReadGuard, Tool, Web, Workspace
+from shipmate.tools.tool import Limits, Tool, Web, Workspace
 
 
 @dataclass(slots=True)
@@ -38,19 +38,14 @@ class Assembly:
     budgets: Callable[[], Budgets] = Budgets
     mcp: Callable[[Wanted], Offer] = lambda _: NO_OFFER
     """The tools of MCP servers for one agent."""
-    guards: dict[str, ReadGuard] = field(default_factory=dict[str, ReadGuard])
 
     async def assemble(self, row: SessionRow) -> Agent:
         """The session's agent."""
-        guard = self.guards.setdefault(row.id, ReadGuard())
-        return self._agent(row, self._profile(row.agent), guard)
+        return self._agent(row, self._profile(row.agent))
 
-    async def join(
-        self, row: SessionRow, name: str, call: str, tools: Mapping[str, Tool] | None
-    ) -> Agent:
+    async def join(self, row: SessionRow, name: str, tools: Mapping[str, Tool] | None) -> Agent:
         """Another agent for a sub-task; see `agent.profile.Join`."""
-        guard = self.guards.setdefault(row.id, ReadGuard()).below.setdefault(call, ReadGuard())
-        agent = self._agent(row, self._profile(name), guard)
+        agent = self._agent(row, self._profile(name))
         if tools is None:
             return agent
         return replace(
@@ -59,7 +54,7 @@ class Assembly:
             shelf={n: t for n, t in agent.shelf.items() if n in tools},
         )
 
-    def _agent(self, row: SessionRow, profile: Profile, guard: ReadGuard) -> Agent:
+    def _agent(self, row: SessionRow, profile: Profile) -> Agent:
         projects = self.projects()
         key = find_project(projects, row.project)
         root = project_folder(projects, key)
@@ -71,7 +66,6 @@ class Assembly:
             protected=(self.data,),
             files=self.data / "files",
             limits=self.limits(),
-            guard=guard,
             vision=model.info.vision,
             web=self.web(),
         )
@@ -104,7 +98,6 @@ class Assembly:
         """A session was deleted: its background commands end, its stored outputs go, and the
         stored files that no other one shows."""
         await end_background(session)
-        self.guards.pop(session, None)
         outputs = self.data / "files" / "outputs" / session
         await asyncio.to_thread(shutil.rmtree, outputs, ignore_errors=True)
         for file in files:

@@ -116,7 +116,7 @@ class Deciding:
         """What judges the calls of a thread, with the tools of its agent."""
         agent = await self.assemble(row)
         if thread.parent and agent.team:
-            agent = await agent.team.join(call.agent, thread.parent, None)
+            agent = await agent.team.join(call.agent, None)
         return Calls(agent, thread, standing(self.door, row), _nothing)
 
 

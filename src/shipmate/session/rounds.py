@@ -145,9 +145,6 @@ class Rounds:
             if blocks or row:
                 await self.door.record(session, *blocks, row=row, durable=durable)
 
-        if transcript.steps == 0:
-            agent.work.guard.new_round()
-
         ledger = self.ledgers.of(session, transcript)
         crew = Crew(transcript, record, speech, standing(self.door, row), ledger, self.stopped)
         self.crews[session] = crew

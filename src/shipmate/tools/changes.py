@@ -14,7 +14,7 @@ from shipmate.safety.rules.rule import folders
 from shipmate.safety.verdict import Level, Subject, Verdict
 from shipmate.tools.change import Change, MakePlan, Plan, chosen
 from shipmate.tools.edits import Edit, apply_edits
-from shipmate.tools.files import decide, file_errors, note_seen, sha256, stamp_of
+from shipmate.tools.files import decide, file_errors, sha256, stamp_of
 from shipmate.tools.replacing import (
     Target,
     check_writable,
@@ -50,7 +50,7 @@ def plan_content(work: Workspace, path: str, content: str, *, new: bool) -> Plan
     """A file written whole; `new`: only where there is none, or an empty one."""
     place = _decided(work, path, "create" if new else "write")
     before = _content(work, place)
-    _check_seen(place, before, work.guard.seen.get(place.real))
+    _check_seen(place, before, work.stamp(place.real))
     after = in_the_style_of(before, content)
     change = Change(place, path, before, after, whole=True)
     return [replace(change, said=(_written(change),))]
@@ -117,8 +117,8 @@ def _content(work: Workspace, place: PathDecision) -> bytes | None:
     return read_target(target, MAX_EDITED)
 
 
-def _check_seen(place: PathDecision, before: bytes | None, seen: str | None) -> None:
-    if before is None or seen is None:
+def _check_seen(place: PathDecision, before: bytes | None, seen: str) -> None:
+    if before is None or not seen:
         return
     with file_errors(place.relative):
         stamp = stamp_of(place.real.stat())
@@ -257,10 +257,8 @@ def _remember(work: Workspace, change: Change) -> None:
     """What the model wrote it knows; an edit of what it has not seen whole tells it nothing."""
     if change.after is None:
         return
-    guard, real = work.guard, change.place.real
-    if not change.nothing:
-        guard.reads.pop(real, None)
-    if change.partly:
-        return
-    if change.whole or guard.seen.get(real) == change.bound:
-        note_seen(guard, real, change.after)
+    real, knew = change.place.real, work.stamp(change.place.real)
+    if not change.partly and (change.whole or knew == change.bound):
+        work.note(real, sha256(change.after))
+    elif not change.nothing:
+        work.note(real)

@@ -20,7 +20,7 @@ from pathlib import Path
 from shipmate.protocol import BlockedDetail
 from shipmate.safety.paths import Op, PathDecision, decide_path
 from shipmate.safety.verdict import Level, Verdict
-from shipmate.tools.tool import ReadGuard, ToolError, Workspace
+from shipmate.tools.tool import ToolError, Workspace
 
 _OPENAT2 = 437
 """Number of the system call, the same on every architecture (Linux 5.6)."""
@@ -107,19 +107,6 @@ def _read(work: Workspace, path: str, limit: int | None) -> FileRead:
         size = check_regular(descriptor, path).st_size
         data = read_descriptor(descriptor, limit)
     return FileRead(relative, data, max(size, len(data)))
-
-
-def note_seen(guard: ReadGuard, real: Path, content: bytes) -> None:
-    """Remember the whole content the model saw or wrote; `write_file` compares with it.
-    A change lets the file be read again in this round (readings 3)."""
-    note_stamp(guard, real, sha256(content))
-
-
-def note_stamp(guard: ReadGuard, real: Path, stamp: str) -> None:
-    """`note_seen` for what is too large to hash: any text that changes with the content."""
-    if guard.seen.get(real) != stamp:
-        guard.reads.pop(real, None)
-        guard.seen[real] = stamp
 
 
 def stamp_of(found: os.stat_result) -> str:

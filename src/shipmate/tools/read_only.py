@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from shipmate.protocol import MatchesDetail
 from shipmate.safety.verdict import ALLOW, Verdict
-from shipmate.tools.files import note_stamp
 from shipmate.tools.find import file_search
 from shipmate.tools.grep import grep_search
 from shipmate.tools.listing import list_files, near_names_told
@@ -180,11 +179,10 @@ def _guard_sections(work: Workspace, sections: Sequence[_Section]) -> None:
 def _too_often(work: Workspace, content: Content, parts: Sequence[Part]) -> str:
     """Advice, when the file was read often enough in this round (readings 3); else "" and the
     read is counted. A file that has changed counts anew."""
-    note_stamp(work.guard, content.real, content.stamp)
-    read = work.guard.reads.setdefault(content.real, [])
+    read = work.reads(content.real) if work.stamp(content.real) == content.stamp else []
     if len(read) < work.limits.reads_per_round:
         first = min(parts, key=lambda p: p.first)
-        read.append((first.first, first.last))
+        work.note(content.real, content.stamp, (first.first, first.last))
         return ""
     ranges = ", ".join(f"{a}-{b}" for a, b in read)
     return (

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast, get_type_hints
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from shipmate.llm.model import ChatMessage, Image
 from shipmate.network.client import Client
 from shipmate.network.request import SECONDS
-from shipmate.protocol import AnyBlock, AnyDetail, AskUser, Pending
+from shipmate.protocol import AnyBlock, AnyDetail, AskUser, FileSeen, Pending
 from shipmate.safety.verdict import ALLOW, Level, Verdict
+from shipmate.tools.reads import ReadGuard
 
 
 class ToolError(Exception):
@@ -70,24 +72,6 @@ class Limits:
     reads_per_round: int = 3
 
 
-@dataclass(slots=True)
-class ReadGuard:
-    """What was read in this round: real path to the ranges given and the content's hash."""
-
-    reads: dict[Path, list[tuple[int, int]]] = field(
-        default_factory=dict[Path, list[tuple[int, int]]]
-    )
-    seen: dict[Path, str] = field(default_factory=dict[Path, str])
-    """SHA-256 of the content the model last saw or wrote, for the whole session."""
-    below: dict[str, "ReadGuard"] = field(default_factory=dict[str, "ReadGuard"])
-    """Those of the sub-agents of this round, by their calls."""
-
-    def new_round(self) -> None:
-        """Nothing was read yet; what the model saw before, it still has seen."""
-        self.reads.clear()
-        self.below.clear()
-
-
 @dataclass(frozen=True, slots=True)
 class Web:
     """The way to the network."""
@@ -117,8 +101,28 @@ class Workspace:
     """None where there is no network."""
     ask_secrets: bool = True
     """Reading secret-shaped files asks (readings 19)."""
+    noted: list[FileSeen] = field(default_factory=list[FileSeen])
+    """What a call had to do with files; a list of its own for each call."""
     safe_commands: bool = False
     """Commands judged safe run unasked (only where a sandbox is active)."""
+
+    def note(self, real: Path, stamp: str = "", lines: tuple[int, int] | UnsetType = UNSET) -> None:
+        """The agent read or wrote a file; see `FileSeen`."""
+        file = FileSeen(path=self._name(real), stamp=stamp, lines=lines)
+        self.guard.note(file)
+        self.noted.append(file)
+
+    def reads(self, real: Path) -> list[tuple[int, int]]:
+        """The ranges of a file that were given in this round."""
+        return self.guard.reads.get(self._name(real), [])
+
+    def stamp(self, real: Path) -> str:
+        """Of the content that the agent knows of a file; empty: of none."""
+        return self.guard.stamps.get(self._name(real), "")
+
+    def _name(self, real: Path) -> str:
+        inside = real.is_relative_to(self.root)
+        return real.relative_to(self.root).as_posix() if inside else str(real)
 
 
 class Desk(Protocol):

@@ -218,6 +218,8 @@ class Message(Block, frozen=True, kw_only=True, tag="message"):
     """It was cut off: by Stop, by a failure, by a restart."""
     finish: str = ""
     """How it ended when that was not ordinary: length, cut_call, bad_call, content_filter."""
+    thought: float = 0.0
+    """Seconds it thought before its first word, or its first call."""
     heard: int = 0
     """Place of the last message of the user that the model had been sent. What the user wrote
     after that, while it spoke, is for its next step."""

@@ -5,8 +5,9 @@ import gc
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+from shipmate.llm.model import Part, StreamItem
 from shipmate.llm.scripted import call, say
-from shipmate.protocol import Block, Delta, User
+from shipmate.protocol import Block, Delta, Message, User
 from shipmate.session.following import PAGE_BYTES
 from shipmate.session.hub import Frame
 from tests.play import Stage, decode_block, stage
@@ -77,3 +78,23 @@ async def test_who_catches_up_holds_little_at_a_time_and_a_large_block_once_for_
         del large, batches, again
         gc.collect()
         assert len(held) == 0
+
+
+async def test_how_long_it_thought_is_kept_with_the_message(tmp_path: Path) -> None:
+    now = asyncio.get_running_loop().time
+
+    async def thinks(_messages: object, _tools: object) -> AsyncGenerator[StreamItem]:
+        yield Part(reasoning="Hm.")
+        begun = now()
+        while now() < begun + 0.11:
+            await asyncio.sleep(0.01)
+        yield Part(text="So.")
+        yield say("So.", reasoning="Hm.")
+
+    async with stage(tmp_path, [thinks, say("No thought.")], tools=TOOLS) as play:
+        session = await play.create()
+        await play.say(session, "go")
+        await play.say(session, "and now?")
+        thought, none = await play.blocks(session, Message)
+        assert thought.thought >= 0.1
+        assert none.thought == 0.0

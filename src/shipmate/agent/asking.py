@@ -115,6 +115,7 @@ class Asking:
             tokens=self._used(reply, counted),
             tokens_source="api" if counted else "estimate",
             usage=reply.usage or UNSET,
+            thought=self.voice.thought(message),
             finish="" if reply.finish in ("stop", "tool_calls") else reply.finish,
             heard=heard,
         )
@@ -137,7 +138,7 @@ class Asking:
             self.upkeep.begin()
 
     async def _keep_partial(self, message: str, cut: BaseException) -> None:
-        text, reasoning = self.voice.so_far(message)
+        (text, reasoning), thought = self.voice.so_far(message), self.voice.thought(message)
         self.voice.end(message)
         blocks: list[AnyBlock] = []
         if text or reasoning:
@@ -150,6 +151,7 @@ class Asking:
                     agent=self.agent.profile.name,
                     tokens=estimate_tokens(text + reasoning),
                     tokens_source="estimate",
+                    thought=thought,
                     partial=True,
                 )
             )

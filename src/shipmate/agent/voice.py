@@ -32,3 +32,7 @@ class Voice(Protocol):
     def so_far(self, message: str) -> tuple[str, str]:
         """Text and reasoning said so far."""
         ...
+
+    def thought(self, message: str) -> float:
+        """Seconds it thought before its first word."""
+        ...

@@ -1,5 +1,6 @@
 """The message that is being streamed: what was said so far, for who joins in the middle."""
 
+import time
 from dataclasses import dataclass, field
 
 from shipmate.llm.tokens import estimate_tokens
@@ -16,6 +17,9 @@ class LiveMessage:
     start: StreamStart
     text: list[str] = field(default_factory=list[str])
     reasoning: list[str] = field(default_factory=list[str])
+    begun: float = field(default_factory=time.monotonic)
+    spoke: float = 0.0
+    """When its first word came; 0: none has yet."""
     text_length: int = 0
     reasoning_length: int = 0
 
@@ -27,6 +31,7 @@ class LiveMessage:
             self.reasoning.append(reasoning)
             self.reasoning_length += length(reasoning)
         if text:
+            self.spoke = self.spoke or time.monotonic()
             deltas.append(self._delta(self.text_length, text=text))
             self.text.append(text)
             self.text_length += length(text)
@@ -36,6 +41,12 @@ class LiveMessage:
     def said(self) -> tuple[str, str]:
         """Text and reasoning so far."""
         return "".join(self.text), "".join(self.reasoning)
+
+    @property
+    def thought(self) -> float:
+        """Seconds it thought so far."""
+        until = self.spoke or time.monotonic()
+        return round(until - self.begun, 1) if self.reasoning else 0.0
 
     def cut_off(self) -> Message:
         """What was said, as the block of a message that did not come to its end."""
@@ -49,6 +60,7 @@ class LiveMessage:
             agent=self.start.agent,
             tokens=estimate_tokens(text + reasoning),
             tokens_source="estimate",
+            thought=self.thought,
             partial=True,
         )
 

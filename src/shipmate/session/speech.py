@@ -91,6 +91,10 @@ class Speech:
         spoken = self._spoken.get(message)
         return spoken.live.said if spoken else ("", "")
 
+    def thought(self, message: str) -> float:
+        spoken = self._spoken.get(message)
+        return spoken.live.thought if spoken else 0.0
+
     def end(self, message: str) -> None:
         """The message's block is about to be kept; until then it stays to be joined."""
         spoken = self._spoken[message]

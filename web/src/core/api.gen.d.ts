@@ -1814,6 +1814,8 @@ export interface components {
             /** @default  */
             text?: string;
             /** @default 0 */
+            thought?: number;
+            /** @default 0 */
             tokens?: number;
             /**
              * @default api

@@ -78,6 +78,8 @@ export const enqueue = (session: string, text: string, attachments: Given[], cli
   got(api.POST("/api/queue", { body: { session, text, attachments, client_id } }));
 export const editQueued = (session: string, id: string, text: string) =>
   got(api.PATCH("/api/queue", { body: { session, id, text } }));
+export const moveQueued = (session: string, id: string, place: number) =>
+  got(api.PATCH("/api/queue", { body: { session, id, place } }));
 export const dropQueued = (session: string, id: string) =>
   got(api.DELETE("/api/queue", { params: { query: { session, id } } }));
 export const sendQueued = (session: string, id: string) =>

@@ -5,6 +5,7 @@ export const ICONS = {
   check: "M3 8.5l3.2 3.2L13 5",
   stop: "M4.5 4.5h7v7h-7z",
   send: "M8 13V3M3.8 7.2L8 3l4.2 4.2",
+  up: "M8 13V3M3.8 7.2L8 3l4.2 4.2",
   down: "M8 3v10M3.8 8.8L8 13l4.2-4.2",
   chevron: "M4.5 6.5L8 10l3.5-3.5",
   copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",

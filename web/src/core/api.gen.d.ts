@@ -1643,6 +1643,19 @@ export interface components {
             /** @default 0 */
             removed?: number;
         };
+        /**
+         * FileSeen
+         * @description What a call had to do with a file.
+         */
+        FileSeen: {
+            lines?: [
+                number,
+                number
+            ];
+            path: string;
+            /** @default  */
+            stamp?: string;
+        };
         /** Fork */
         Fork: {
             block: string;
@@ -2452,6 +2465,8 @@ export interface components {
             at: number;
             call: string;
             details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"] | components["schemas"]["ToolsDetail"];
+            /** @default [] */
+            files?: components["schemas"]["FileSeen"][];
             id: string;
             /** @default false */
             is_error?: boolean;

@@ -32,8 +32,10 @@ from shipmate.mcp.presets import Installer
 from shipmate.mcp.server import Surroundings
 from shipmate.mcp.settings import McpServerSettings
 from shipmate.network.client import Client
+from shipmate.safety.audit import Audit
 from shipmate.session.assembly import Assembly
 from shipmate.session.executor import Executor
+from shipmate.session.noticing import noticing
 from shipmate.tools import processes, replacing
 from shipmate.tools.catalog import BUILTIN
 from shipmate.tools.shell import end_background
@@ -55,6 +57,7 @@ class Parts:
     executor: Executor
     pool: Pool
     installer: Installer
+    audit: Audit
 
 
 @asynccontextmanager
@@ -64,6 +67,8 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
     async with _one_error(), AsyncExitStack() as stack:
         store = await SqliteStore.open(config.data / DATABASE)
         stack.push_async_callback(store.close)
+        audit = Audit(config.data)
+        stack.push_async_callback(asyncio.to_thread, audit.close)
         providers = Providers(
             lambda: config.settings.providers,
             config.secrets,
@@ -91,13 +96,14 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         executor = Executor(
             store, tasks, assembly.assemble, images, assembly.discard, providers.windows
         )
+        executor.door.notice = noticing(audit)
         stack.push_async_callback(end_background)
         await asyncio.to_thread(processes.sweep, processes.owner(config.data / FILES))
         stack.push_async_callback(pool.close)
         await executor.recover(resume_once=config.settings.server.resume_once)
         stack.push_async_callback(executor.close, grace)
         installer = installer_of(config, pool, tasks)
-        yield Parts(config, store, providers, assembly, executor, pool, installer)
+        yield Parts(config, store, providers, assembly, executor, pool, installer, audit)
 
 
 @asynccontextmanager
@@ -163,6 +169,7 @@ async def make_house(parts: Parts, port: int) -> House:
     house = House(
         keys=await Keys.open(parts.store),
         users=await Users.open(parts.store),
+        audit=parts.audit,
         place=Place.at(port, parts.config.settings.server.public_url),
         executor=parts.executor,
         config=parts.config,

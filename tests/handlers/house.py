@@ -22,7 +22,9 @@ from shipmate.llm.scripted import ScriptedModel, Step
 from shipmate.mcp.pool import Pool
 from shipmate.network.client import Client
 from shipmate.protocol import SessionRow
+from shipmate.safety.audit import Audit
 from shipmate.session.executor import Executor
+from shipmate.session.noticing import noticing
 from shipmate.tools.agents import call_agent
 from shipmate.tools.ask import ask_user
 from shipmate.tools.tool import ToolContext, Workspace, tool
@@ -82,14 +84,17 @@ async def whole(
         team = Team({"assistant": "Helps."}, join)
         return Agent(ASSISTANT, model, "You help.", tools, work, titles=False, team=team)
 
+    audit = Audit(folder)
     providers = Providers(lambda: config.settings.providers, config.secrets, folder / "models")
     client = Client()
     async with asyncio.TaskGroup() as tasks:
         executor = Executor(store, tasks, assemble)
+        executor.door.notice = noticing(audit)
         await executor.recover()
         house = House(
             keys=keys,
             users=await Users.open(store),
+            audit=audit,
             place=Place.at(8765),
             executor=executor,
             config=config,
@@ -110,5 +115,6 @@ async def whole(
             await house.pool.close()
             await executor.close()
     await client.aclose()
+    audit.close()
     await providers.close()
     await store.close()

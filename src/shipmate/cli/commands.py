@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from shipmate import __version__
+from shipmate.cli.audit_commands import audit
 from shipmate.cli.choices import Approve, Data, Form, Json, Shell
 from shipmate.cli.rule_commands import rule
 from shipmate.cli.user_commands import user
@@ -34,6 +35,7 @@ app.add_typer(token, name="token")
 app.add_typer(model, name="model")
 app.add_typer(rule, name="rule")
 app.add_typer(user, name="user")
+app.add_typer(audit, name="audit")
 
 
 def _version(wanted: bool) -> None:

@@ -33,6 +33,7 @@ from shipmate.errors import ConfigError, ConflictError, ShipmateError
 from shipmate.faults import point
 from shipmate.handlers.gate import Gate
 from shipmate.handlers.house import House
+from shipmate.safety.redaction import Redacting
 
 log = logging.getLogger(__name__)
 
@@ -68,9 +69,9 @@ class Started(msgspec.Struct, frozen=True):
 
 def serve(options: Options) -> int:
     data = data_directory(options.data)
-    logging.basicConfig(
-        level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Redacting("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     if away := network_file_system(data):
         log.warning("the data directory %s lies on %s: %s", data, away, ON_A_NETWORK)
@@ -141,6 +142,7 @@ async def _serve(config: Config, listening: socket.socket, options: Options) -> 
         ending = asyncio.ensure_future(_end_when_asked(signals, parts, house, server))
         settling = asyncio.ensure_future(_settle(parts, house, gate))
         backing_up = asyncio.ensure_future(keep_daily(parts.store.path))
+        parts.audit.tell("server_started", what={"address": address, "port": port})
         try:
             with watched(asyncio.get_running_loop()):
                 await server.answer(listening, lambda: _tell(config, house, local, options))
@@ -150,6 +152,7 @@ async def _serve(config: Config, listening: socket.socket, options: Options) -> 
             await asyncio.wait([ending, settling, backing_up])
             await house.fetches.close()
             server_file.remove(config.data)
+            parts.audit.tell("server_ended")
 
 
 async def _settle(parts: Parts, house: House, gate: Gate) -> None:

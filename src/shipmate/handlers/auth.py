@@ -9,6 +9,7 @@ from shipmate.database.keys import SCOPES, SIGN_IN_MS, ApiToken, Credentials
 from shipmate.database.users import Role, User, user_name
 from shipmate.errors import ConflictError, NotFoundError
 from shipmate.handlers.access import clear_cookie, set_cookie
+from shipmate.handlers.auditing import told
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.people import hashed, shut_out, verified
 from shipmate.handlers.respond import json_answer
@@ -81,13 +82,22 @@ class Tokens(msgspec.Struct, frozen=True):
     tokens: tuple[TokenRow, ...]
 
 
-@endpoint("POST", "/api/auth/exchange", scope="public", body=Exchange, answer=SignedIn, limit=4096)
+@endpoint(
+    "POST",
+    "/api/auth/exchange",
+    scope="public",
+    body=Exchange,
+    answer=SignedIn,
+    limit=4096,
+    audit=(),
+)
 async def exchange(call: Call[Exchange]) -> Answer:
     """Exchange the one-time token of the sign-in link for a cookie and a header token."""
     house = call.house
     made = await house.keys.exchange(call.given.token)
     if made is None:
         house.limits.addresses.take(call.address, "sign-in links that are not good")
+        await told(call, "sign_in_failed")
         raise HttpError(
             401,
             "link_used",
@@ -103,14 +113,22 @@ async def ways(call: Call[Nothing]) -> Answer:
     return Ways(bool(call.house.users))
 
 
-@endpoint("POST", "/api/auth/sign-in", scope="public", body=SignIn, answer=SignedIn, limit=8192)
+@endpoint(
+    "POST",
+    "/api/auth/sign-in",
+    scope="public",
+    body=SignIn,
+    answer=SignedIn,
+    limit=8192,
+    audit=("name",),
+)
 async def sign_in(call: Call[SignIn]) -> Answer:
     """Sign in with name and password. 401: one of them is wrong; 429: too many were."""
     user = await _checked(call, call.given.name, call.given.password)
     return _signed_in(call, await call.house.keys.sign_in(user.name))
 
 
-@endpoint("POST", "/api/auth/password", scope="read", body=ChangePassword, limit=8192)
+@endpoint("POST", "/api/auth/password", scope="read", body=ChangePassword, limit=8192, audit=())
 async def change_password(call: Call[ChangePassword]) -> None:
     """Change one's own password; every other sign-in of the user ends."""
     caller, house = call.caller, call.house
@@ -128,6 +146,8 @@ async def _checked(call: Call[Any], name: str, password: str) -> User:
     limits.names.take(key, "wrong passwords")
     user = await verified(call.house.users, name, password)
     if user is None:
+        known = call.house.users.find(name)  # what is typed there may be a password
+        await told(call, "sign_in_failed", name=known.name if known else "")
         raise HttpError(401, "wrong_password", "The name or the password is not right.")
     limits.names.forgive(key)
     limits.addresses.forgive(call.address)
@@ -146,7 +166,7 @@ async def me(call: Call[Nothing]) -> Answer:
     return Me(caller.name, tuple(sorted(caller.scopes)), caller.user, caller.role)
 
 
-@endpoint("POST", "/api/auth/sign-out", scope="read")
+@endpoint("POST", "/api/auth/sign-out", scope="read", audit=())
 async def sign_out(call: Call[Nothing]) -> Answer:
     """Forget this browser's sign-in; its streams end."""
     if not call.caller.sign_in:
@@ -168,7 +188,15 @@ async def tokens(call: Call[Nothing]) -> Answer:
     return Tokens(tuple(_row(token) for token in call.house.keys.tokens(_whose(call))))
 
 
-@endpoint("POST", "/api/auth/tokens", scope="read", body=NewToken, answer=TokenRow, status=201)
+@endpoint(
+    "POST",
+    "/api/auth/tokens",
+    scope="read",
+    body=NewToken,
+    answer=TokenRow,
+    status=201,
+    audit=("name", "scopes"),
+)
 async def create_token(call: Call[NewToken]) -> Answer:
     """Make a bearer token of one's own. Its secret is in this answer and nowhere else."""
     _must_manage_tokens(call)
@@ -181,7 +209,7 @@ async def create_token(call: Call[NewToken]) -> Answer:
     return msgspec.structs.replace(_row(token), token=secret)
 
 
-@endpoint("DELETE", "/api/auth/tokens/{token}", scope="read")
+@endpoint("DELETE", "/api/auth/tokens/{token}", scope="read", audit=())
 async def revoke_token(call: Call[Nothing]) -> None:
     """Revoke a bearer token by its id; its streams end."""
     _must_manage_tokens(call)

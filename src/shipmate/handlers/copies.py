@@ -57,7 +57,7 @@ async def fork_session(call: Call[Fork]) -> Answer:
     )
 
 
-@endpoint("GET", ONE + "/export", scope="read", query=Export, answer=bytes)
+@endpoint("GET", ONE + "/export", scope="read", query=Export, answer=bytes, audit=("format",))
 async def export_session(call: Call[Export]) -> Answer:
     """The whole session as a file: Markdown, a page without scripts, or JSON to be imported."""
     form, store = call.given.format, call.house.executor.store

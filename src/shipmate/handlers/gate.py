@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shipmate.errors import ShipmateError
 from shipmate.handlers.access import caller_of, check_scope, shows_credentials
+from shipmate.handlers.auditing import audited
 from shipmate.handlers.body import has_body, read_json, read_query
 from shipmate.handlers.errors import HttpError, problem
 from shipmate.handlers.house import House
@@ -132,7 +133,10 @@ class _PathApp:
         one = self.methods[method]
         call = await _checked(self.house, one, scope, receive)
         if not one.stream:
-            await _response(one, await one.handler(call))(scope, receive, send)
+            answer = await one.handler(call)
+            if one.audited:
+                await audited(one, call)
+            await _response(one, answer)(scope, receive, send)
             return
         with self.house.presence.stays(call.caller.credential, call.caller.user) as ended:
             answer = await one.handler(call)

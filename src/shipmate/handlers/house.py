@@ -21,6 +21,7 @@ from shipmate.llm.settings import ProviderSettings
 from shipmate.mcp.pool import Pool
 from shipmate.mcp.presets import Installer
 from shipmate.mcp.settings import McpServerSettings, McpSettings
+from shipmate.safety.audit import Audit
 from shipmate.safety.secrets import Secrets
 from shipmate.session.executor import Executor
 from shipmate.session.projects import ProjectSettings
@@ -64,6 +65,7 @@ class Configuration(Protocol):
 class House:
     keys: Keys
     users: Users
+    audit: Audit
     place: Place
     executor: Executor
     config: Configuration

@@ -63,7 +63,15 @@ async def projects(call: Call[Nothing]) -> Answer:
     return Projects(projects_of(call))
 
 
-@endpoint("POST", "/api/projects", scope="admin", body=AddProject, answer=Project, status=201)
+@endpoint(
+    "POST",
+    "/api/projects",
+    scope="admin",
+    body=AddProject,
+    answer=Project,
+    status=201,
+    audit=("path", "owner"),
+)
 async def add_project(call: Call[AddProject]) -> Answer:
     """Let agents work in a folder. One that is known already is answered as it is."""
     owner = call.house.users.get(call.given.owner).name if call.given.owner else call.caller.user
@@ -75,7 +83,14 @@ async def add_project(call: Call[AddProject]) -> Answer:
     return _one(call, key)
 
 
-@endpoint("PATCH", "/api/projects/{project}", scope="admin", body=ChangeProject, answer=Project)
+@endpoint(
+    "PATCH",
+    "/api/projects/{project}",
+    scope="admin",
+    body=ChangeProject,
+    answer=Project,
+    audit=("owner", "people"),
+)
 async def change_project(call: Call[ChangeProject]) -> Answer:
     """Rename a project, or say who may use it."""
     project, users = call.path["project"], call.house.users

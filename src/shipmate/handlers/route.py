@@ -136,6 +136,14 @@ class Endpoint:
     status: int = HTTPStatus.OK
     limit: int = BODY_LIMIT
     deprecated: bool = False
+    audit: tuple[str, ...] | None = None
+    """The fields of what is given that go to the audit log, with the path's. None: it is not
+    logged, unless it changes something that only an admin may."""
+
+    @property
+    def audited(self) -> bool:
+        changes = self.scope == "admin" and self.method != "GET"
+        return changes or self.audit is not None
 
     @property
     def name(self) -> str:

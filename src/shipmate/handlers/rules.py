@@ -89,7 +89,15 @@ async def rules(call: Call[Nothing]) -> Answer:
     return RuleList([one for one in await _book(call).rules() if await _concerns(call, one)])
 
 
-@endpoint("POST", "/api/agent/rules", scope="approve", body=WriteRule, answer=Rule, status=201)
+@endpoint(
+    "POST",
+    "/api/agent/rules",
+    scope="approve",
+    body=WriteRule,
+    answer=Rule,
+    status=201,
+    audit=("effect", "text", "scope", "project", "session"),
+)
 async def write_rule(call: Call[WriteRule]) -> Answer:
     """Write a rule. One that is there already is answered as it is, in force again. 422: the
     text is no rule, or a rule may not allow that. A rule for `everywhere` needs `admin`."""
@@ -98,7 +106,14 @@ async def write_rule(call: Call[WriteRule]) -> Answer:
     return await _book(call).write(**structs.asdict(given))
 
 
-@endpoint("PATCH", "/api/agent/rules/{rule}", scope="approve", body=EditRule, answer=Rule)
+@endpoint(
+    "PATCH",
+    "/api/agent/rules/{rule}",
+    scope="approve",
+    body=EditRule,
+    answer=Rule,
+    audit=("effect", "text", "scope", "enabled"),
+)
 async def edit_rule(call: Call[EditRule]) -> Answer:
     """Change a rule, or switch it off and on. One that becomes the same as another takes its
     place."""
@@ -110,7 +125,7 @@ async def edit_rule(call: Call[EditRule]) -> Answer:
     return await _book(call).edit(after.id, **fields)
 
 
-@endpoint("DELETE", "/api/agent/rules/{rule}", scope="approve")
+@endpoint("DELETE", "/api/agent/rules/{rule}", scope="approve", audit=())
 async def remove_rule(call: Call[Nothing]) -> None:
     """Remove a rule. What it decided stays decided."""
     await _book(call).remove((await _one(call)).id)

@@ -168,7 +168,14 @@ def _live(house: House, session: str) -> list[LiveText]:
     ]
 
 
-@endpoint("PATCH", ONE, scope="run", body=Change, answer=SessionRow)
+@endpoint(
+    "PATCH",
+    ONE,
+    scope="run",
+    body=Change,
+    answer=SessionRow,
+    audit=("bypass_approval", "readers", "untrusted"),
+)
 async def change_session(call: Call[Change]) -> Answer:
     """Change the title, archive, switch the bypass, the model or the agent; trust the session
     again. The bypass and trust need the scope `approve` as well: they approve in advance."""
@@ -196,7 +203,7 @@ async def _updated(call: Call[Change], fields: dict[str, Any]) -> SessionRow:
     return row
 
 
-@endpoint("DELETE", ONE, scope="run")
+@endpoint("DELETE", ONE, scope="run", audit=())
 async def delete_session(call: Call[Nothing]) -> None:
     """Delete a session for good; one that runs is stopped first."""
     await call.house.executor.delete(call.path["id"])

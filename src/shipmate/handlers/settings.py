@@ -28,7 +28,14 @@ async def settings(call: Call[Nothing]) -> Answer:
     return _view(call.house)
 
 
-@endpoint("PATCH", "/api/settings", scope="admin", body=ChangeSettings, answer=SettingsView)
+@endpoint(
+    "PATCH",
+    "/api/settings",
+    scope="admin",
+    body=ChangeSettings,
+    answer=SettingsView,
+    audit=("interface",),
+)
 async def change_settings(call: Call[ChangeSettings]) -> Answer:
     """Change settings, in the configuration file as well. If one value does not fit, none is
     changed and the answer says which and why."""

@@ -5,6 +5,7 @@ from types import ModuleType
 import msgspec
 
 from shipmate.handlers import (
+    auditing,
     auth,
     chat,
     compacting,
@@ -47,6 +48,7 @@ NOUNS: tuple[ModuleType, ...] = (
     auth,
     usage,
     users,
+    auditing,
     page,
 )
 

@@ -48,14 +48,22 @@ async def users(call: Call[Nothing]) -> Answer:
     return UserList([_row(user) for user in call.house.users.all()])
 
 
-@endpoint("POST", "/api/users", scope="admin", body=NewUser, answer=UserRow, status=201)
+@endpoint(
+    "POST",
+    "/api/users",
+    scope="admin",
+    body=NewUser,
+    answer=UserRow,
+    status=201,
+    audit=("name", "role"),
+)
 async def create_user(call: Call[NewUser]) -> Answer:
     """Add a user. The first one is an admin, and owns what is there. 409: the name is taken."""
     given = call.given
     return _row(await add_user(call.house, given.name, given.role, given.password))
 
 
-@endpoint("PATCH", ONE, scope="admin", body=ChangeUser, answer=UserRow)
+@endpoint("PATCH", ONE, scope="admin", body=ChangeUser, answer=UserRow, audit=("role", "disabled"))
 async def change_user(call: Call[ChangeUser]) -> Answer:
     """Change a role, disable or enable, set a new password. 409: one admin must stay."""
     house, user = call.house, call.house.users.get(call.path["name"])

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from shipmate.errors import ConfigError
+from shipmate.safety.redaction import known
 
 KEYRING_SERVICE = "shipmate"
 
@@ -72,6 +73,7 @@ class Secrets:
                 f"The key {ref} has characters that no key has (a line break, or not ASCII); "
                 "copy it again."
             )
+        known(value)
         return value
 
     def missing(self, ref: SecretRef | None) -> str:
@@ -88,6 +90,7 @@ class Secrets:
         """Keep a pasted key in the file and give the reference to write down."""
         if not name:
             raise ConfigError("A stored key needs a name.")
+        known(value.strip())
         with self._lock:
             self._write({**self._read(), name: value.strip()})
         return SecretRef(secret=name)

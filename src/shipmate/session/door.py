@@ -40,6 +40,8 @@ class Door:
         """What is being said in which session."""
         self.large: WeakValueDictionary[tuple[str, int], Frame] = WeakValueDictionary()
         """Large blocks, by session and `seq`, that somebody is being sent who catches up."""
+        self.notice: Callable[[Written], None] = lambda _written: None
+        """Told of all that is kept."""
         self._turns = Turns()
         self._loads = Turns()
         self._loading: dict[str, bool] = {}
@@ -100,6 +102,7 @@ class Door:
         self, writing: Awaitable[Written], with_row: bool, then: AnyEvent | None
     ) -> Written:
         written = await writing
+        self.notice(written)
         point("record.before_publish")
         if written.row.id in self._transcripts:
             self._rows[written.row.id] = written.row

@@ -629,6 +629,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The audit log, the newest lines first.
+         * @description The audit log, the newest lines first.
+         */
+        get: operations["audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether the chain of the log is whole; the first line that is not.
+         * @description Whether the chain of the log is whole; the first line that is not.
+         */
+        get: operations["verify_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/auth/exchange": {
         parameters: {
             query?: never;
@@ -1404,6 +1444,10 @@ export interface components {
             /** @enum {unknown} */
             type: "attachment";
         };
+        /** AuditList */
+        AuditList: {
+            entries: components["schemas"]["Entry"][];
+        };
         /**
          * BlockedDetail
          * @description A call that was refused by a built-in rule.
@@ -1576,6 +1620,26 @@ export interface components {
         Edited: {
             block: string;
             text: string;
+        };
+        /** Entry */
+        Entry: {
+            /** @default  */
+            address?: string;
+            /** @default  */
+            at?: string;
+            event: string;
+            /** @default 0 */
+            n?: number;
+            /** @default  */
+            prev?: string;
+            /** @default  */
+            session?: string;
+            /** @default  */
+            user?: string;
+            /** @default {} */
+            what?: Record<string, never>;
+            /** @default  */
+            who?: string;
         };
         /** Exchange */
         Exchange: {
@@ -2605,6 +2669,13 @@ export interface components {
             name: string;
             origin: string;
         };
+        /** Verified */
+        Verified: {
+            lines: number;
+            /** @default  */
+            problem: string;
+            torn: number;
+        };
         /**
          * Waiting
          * @description What waits in one session.
@@ -2616,13 +2687,6 @@ export interface components {
         /** WaitingList */
         WaitingList: {
             waiting: components["schemas"]["Waiting"][];
-        };
-        /** Wanted */
-        Wanted: {
-            /** @default 30 */
-            days?: number;
-            /** @default  */
-            session?: string;
         };
         /**
          * Ways
@@ -2649,6 +2713,17 @@ export interface components {
             /** @default  */
             session?: string;
             text: string;
+        };
+        /** Wanted */
+        "shipmate.handlers.auditing.Wanted": {
+            /** @default 0 */
+            before?: number;
+            /** @default  */
+            event?: string;
+            /** @default 200 */
+            limit?: number;
+            /** @default  */
+            who?: string;
         };
         /** Whose */
         "shipmate.handlers.decisions.Whose": {
@@ -2737,6 +2812,13 @@ export interface components {
             readers?: string[];
             title?: string;
             untrusted?: boolean;
+        };
+        /** Wanted */
+        "shipmate.handlers.usage.Wanted": {
+            /** @default 30 */
+            days?: number;
+            /** @default  */
+            session?: string;
         };
     };
     responses: never;
@@ -3869,6 +3951,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    audit: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: number;
+                event?: string;
+                who?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verify_audit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verified"];
+                };
             };
             /** @description What is wrong, where, and what to do. */
             default: {

@@ -1,0 +1,44 @@
+"""What of the happenings in sessions goes to the audit log: decisions, and commands that run."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import UNSET
+
+from shipmate.database.store import Written
+from shipmate.protocol import AnyBlock, ApprovalRequest, ToolCall
+from shipmate.safety.audit import Audit
+from shipmate.safety.redaction import redacted
+
+COMMAND = "shell_exec"
+SHOWN = 300
+"""Characters of a command; its hash is of all."""
+
+
+def noticing(audit: Audit) -> Callable[[Written], None]:
+    """To be told of all that is kept."""
+
+    def notice(written: Written) -> None:
+        for saved in written.saved:
+            told = _decision(saved.block) or _command(saved.block)
+            if told:
+                event, who, what = told
+                audit.tell(event, who=who or written.row.owner, session=written.row.id, what=what)
+
+    return notice
+
+
+def _decision(block: AnyBlock) -> tuple[str, str, dict[str, Any]] | None:
+    if not isinstance(block, ApprovalRequest) or block.result is UNSET:
+        return None
+    what = {"approved": block.result, "call": block.call, "digest": block.digest}
+    return "approval", block.decided_by, what
+
+
+def _command(block: AnyBlock) -> tuple[str, str, dict[str, Any]] | None:
+    if not isinstance(block, ToolCall) or not block.started or block.name != COMMAND:
+        return None
+    command = str(block.arguments.get("command", ""))
+    digest = hashlib.sha256(command.encode(errors="surrogatepass")).hexdigest()
+    return "command", "", {"call": block.id, "command": redacted(command)[:SHOWN], "sha256": digest}

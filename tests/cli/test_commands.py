@@ -9,12 +9,13 @@ import pytest
 
 from shipmate.cli.showing import visible
 from tests.cli.server import served, shipmate
+from tests.reports import CASES
 
 COMMANDS = (
     ("serve",),
     ("run",),
     ("check",),
-    *(("check", word) for word in ("config", "shell", "path", "request")),
+    *(("check", word) for word in ("config", "shell", "path", "url", "request")),
     ("token",),
     *(("token", word) for word in ("create", "list", "revoke", "link")),
     ("rule",),
@@ -83,6 +84,27 @@ def test_check_path_answers_each_line(tmp_path: Path) -> None:
     assert inside["verdict"] != "deny"
     assert outside["verdict"] == "deny"
     assert str(tmp_path) in outside["reason"]
+
+
+def test_check_path_knows_the_spellings_of_other_systems_and_the_bypass(tmp_path: Path) -> None:
+    asked = [
+        {"op": "write", "path": "nul.txt", "platform": "windows"},
+        {"op": "write", "path": ".Git/config", "platform": "macos"},
+        {"op": "create", "path": "new.txt"},
+    ]
+    lines = "\n".join(map(json.dumps, asked)).encode()
+    done = rows(shipmate("check", "path", "--root", tmp_path, stdin=lines).stdout)
+    both = [(row["verdict"], row["with_bypass"]) for row in done]
+    assert both == [("deny", "deny"), ("ask_danger", "ask_danger"), ("ask", "allow")]
+
+
+def test_check_url_answers_each_line_as_the_cases_say() -> None:
+    cases = (CASES / "ssrf.jsonl").read_bytes().replace(b"$P", b"8123")
+    done = shipmate("check", "url", stdin=b"https://example.com/x\n" + cases)
+    plain, *judged = rows(done.stdout)
+    assert (plain["verdict"], plain["requested"]) == ("ask", "https://example.com/x")
+    expected = [json.loads(line)["expect"] for line in cases.strip().split(b"\n")]
+    assert [row["verdict"] for row in judged] == expected
 
 
 def test_check_request_names_the_broken_rules() -> None:

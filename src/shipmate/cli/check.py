@@ -15,7 +15,8 @@ from shipmate.config.directory import data_directory
 from shipmate.config.settings import Settings
 from shipmate.errors import ConfigError
 from shipmate.llm.invariants import check_request as broken_rules
-from shipmate.safety.paths import Op, decide_path
+from shipmate.safety.paths import HOST, WRITES, Op, decide_path
+from shipmate.safety.paths_spelling import Platform
 from shipmate.safety.shell.risk import told
 from shipmate.safety.urls import check_url as judge_url
 from shipmate.session.projects import find_project, project_folder
@@ -30,6 +31,8 @@ class PathLine(msgspec.Struct, forbid_unknown_fields=True):
     path: str
     op: Op = "read"
     root: str = ""
+    platform: Platform | None = None
+    """By whose rules it is spelled; else those of this machine."""
 
 
 class UrlLine(msgspec.Struct):
@@ -96,11 +99,14 @@ def _with_rules(project: str, data: Path | None) -> Callable[[str], dict[str, An
 def check_path(root: Path) -> int:
     def judged(line: str) -> dict[str, Any]:
         asked = _line(line, PathLine, "path")
-        decision = decide_path(asked.op, asked.path, Path(asked.root) if asked.root else root)
+        place = Path(asked.root) if asked.root else root
+        decision = decide_path(asked.op, asked.path, place, platform=asked.platform or HOST)
+        bypassed = decision.verdict == "ask" and asked.op in WRITES
         return {
             "op": asked.op,
             "path": asked.path,
             "verdict": decision.verdict,
+            "with_bypass": "allow" if bypassed else decision.verdict,
             "reason": decision.reason,
             "relative": decision.relative,
         }

@@ -23,7 +23,8 @@ Op = Literal["read", "list", "search", "write", "create", "mkdir"]
 PathVerdict = Literal["allow", "ask", "ask_danger", "deny", "error"]
 Fault = Literal["", "missing", "folder"]
 """What is wrong, where more can be said about it: nothing is there; it is a folder."""
-_WRITES = {"write", "create", "mkdir"}
+WRITES = frozenset({"write", "create", "mkdir"})
+"""What the bypass of a session covers."""
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -133,7 +134,7 @@ def _check_literal(question: _Question, spelled: Spelled) -> None:
 def _check_backslash(question: _Question, spelled: Spelled, *, exists: bool) -> None:
     """Here `\\` is part of a name; elsewhere the same file would be somewhere else."""
     names = [name for name in spelled.parts if "\\" in name]
-    if question.platform == "windows" or question.op not in _WRITES or not names:
+    if question.platform == "windows" or question.op not in WRITES or not names:
         return
     if any(".." in name.split("\\") for name in names):
         raise question.outside()
@@ -235,7 +236,7 @@ def _weigh(
     op: Op, below: tuple[str, ...], asked: tuple[str, ...], *, ask_secrets: bool
 ) -> tuple[PathVerdict, str]:
     """Judged by where it leads, and by what it is called: a link `.git` is red as well."""
-    if op in _WRITES:
+    if op in WRITES:
         reason = danger_of(below) or danger_of(asked)
         return ("ask_danger", reason) if reason else ("ask", "")
     if op == "read" and ask_secrets and (reason := secret_of(below) or secret_of(asked)):
@@ -246,7 +247,7 @@ def _weigh(
 def _check_kind(question: _Question, spelled: Spelled, mode: int) -> None:
     kind = stat.S_IFMT(mode)
     if not mode:
-        if question.op not in _WRITES:
+        if question.op not in WRITES:
             raise question.wrong("does not exist", "missing")
         if spelled.folder and question.op != "mkdir":
             raise question.wrong("ends in a separator, so it can only be a folder")

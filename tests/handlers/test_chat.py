@@ -240,3 +240,17 @@ async def test_the_bypass_needs_the_right_to_approve(tmp_path: Path) -> None:
         answer = await house.call("POST", "/api/agent/chat", new, secret=secret)
         assert answer.status == 403
         assert (await house.call("PATCH", path, on)).json["bypass_approval"] is True
+
+
+async def test_trust_needs_the_right_to_approve_and_is_kept(tmp_path: Path) -> None:
+    async with whole(tmp_path, [say("ok")]) as house:
+        session = (await begin(house))[0]["row"]["id"]
+        _, secret = await house.keys.create_token("runner", ["run"])
+        path = f"/api/agent/sessions/{session}"
+        doubted = await house.call("PATCH", path, body(untrusted=True), secret=secret)
+        assert doubted.json["untrusted"] is True
+        trusting = body(untrusted=False)
+        assert (await house.call("PATCH", path, trusting, secret=secret)).status == 403
+        assert (await house.call("PATCH", path, trusting)).json["untrusted"] is False
+        blocks = (await house.call("GET", path)).json["blocks"]
+        assert [b["code"] for b in blocks if b["type"] == "system"] == ["untrusted", "trusted"]

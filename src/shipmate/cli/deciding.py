@@ -19,6 +19,7 @@ from shipmate.protocol import (
     CommandDetail,
     DiffDetail,
     Pending,
+    RequestDetail,
 )
 
 NOBODY = "Nobody is there to approve this, so it was denied."
@@ -141,5 +142,8 @@ def _details(details: AnyDetail) -> str:
                 lines += [f"  {line}" for hunk in file.hunks for line in hunk.lines]
                 lines += [f"  ({file.note})"] if file.note else []
             return "\n".join(lines)
+        case RequestDetail():
+            asked = [f"  {url}" for url in details.urls]
+            return "\n".join([*asked, f"  saved as {details.path}"] if details.path else asked)
         case _:
             return msgspec.json.format(msgspec.json.encode(details), indent=2).decode()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.board import BOARD
 from tests.provider import Provider
 
 # How long one example takes says nothing of the code where other tests run beside it.
@@ -55,8 +56,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if BOARD.rows:
+        terminalreporter.write_sep("-", "safety")
+        for line in BOARD.lines():
+            terminalreporter.write_line(line)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Before the tests are read: how often it is tried is part of them."""
+    config.addinivalue_line("markers", "safety: puts a row on the board of `./dev test --safety`")
     if config.getoption("--faults"):
         settings.load_profile("faults")
 

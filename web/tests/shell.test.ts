@@ -11,7 +11,7 @@ const row = (fields: Partial<SessionRow> = {}): SessionRow => ({
   id: "a", agent: "assistant", provider: "openai/gpt", project: "p1", title: "Fix login",
   bypass_approval: false, archived: false, status: "idle", pending_approval: "",
   pending_question: "", created_at: 0, updated_at: 0, last_seq: 0, tokens: 0,
-  context_usage: null, error: "", untrusted: false, ...fields,
+  context_usage: null, error: "", untrusted: false, owner: "", readers: [], ...fields,
 });
 const ids = (rows: readonly SessionRow[]): string => rows.map((r) => r.id).join("");
 

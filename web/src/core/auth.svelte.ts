@@ -2,6 +2,7 @@
  * Sign-in: the one-time token of the printed URL's fragment becomes an HttpOnly cookie and a
  * header token; every `/api` call needs both.
  */
+import { failure } from "./errors";
 
 const KEY = "shipmate.token";
 
@@ -28,10 +29,7 @@ class Auth {
   refused(): boolean {
     const kept = localStorage.getItem(KEY) ?? "";
     if (kept && kept !== this.token) this.elsewhere(kept);
-    else {
-      localStorage.removeItem(KEY);
-      this.elsewhere("");
-    }
+    else this.forget();
     return this.signedIn;
   }
 
@@ -43,16 +41,38 @@ class Auth {
 
   /** Exchanges a one-time token. False: it was used before, or is wrong. */
   async exchange(token: string): Promise<boolean> {
-    const answer = await fetch("/api/auth/exchange", {
+    return (await this.trade("/api/auth/exchange", { token })).ok;
+  }
+
+  /** Signs in with a user's name and password; an `ApiError` in the server's words. */
+  async signIn(name: string, password: string): Promise<void> {
+    const answer = await this.trade("/api/auth/sign-in", { name, password });
+    if (!answer.ok) throw await failure(answer);
+  }
+
+  /** Whether there are users who sign in with a password. */
+  async hasPasswords(): Promise<boolean> {
+    const answer = await fetch("/api/auth/ways");
+    return answer.ok && ((await answer.json()) as { password: boolean }).password;
+  }
+
+  /** After a sign-out, in all tabs. */
+  forget(): void {
+    localStorage.removeItem(KEY);
+    this.elsewhere("");
+  }
+
+  private async trade(path: string, body: object): Promise<Response> {
+    const answer = await fetch(path, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ token }),
+      body: JSON.stringify(body),
     });
-    if (!answer.ok) return false;
+    if (!answer.ok) return answer;
     this.token = ((await answer.json()) as { token: string }).token;
     localStorage.setItem(KEY, this.token);
     this.signedIn = true;
-    return true;
+    return answer;
   }
 
   /** At start: uses the fragment `#token=…` and takes it out of the address and the history. */

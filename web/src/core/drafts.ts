@@ -46,3 +46,9 @@ export function withPaste(draft: Draft, text: string): Draft | null {
 }
 
 const name = (n: number): string => (n === 1 ? "pasted.txt" : `pasted-${n}.txt`);
+
+/** All of them: somebody else may sit here next. */
+export function dropDrafts(store: Storage = localStorage): void {
+  const keys = Array.from({ length: store.length }, (_, i) => store.key(i) ?? "");
+  for (const key of keys) if (key.startsWith(PREFIX)) store.removeItem(key);
+}

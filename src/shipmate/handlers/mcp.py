@@ -33,7 +33,7 @@ REFRESH_S = 16.0
 """How long the answer to a refresh waits for servers; they go on after it."""
 
 
-class Setup(Input, frozen=True, kw_only=True):
+class ServerSetup(Input, frozen=True, kw_only=True):
     """A server as it is to be. What is left out of a change stays as it is."""
 
     transport: str | UnsetType = UNSET
@@ -52,7 +52,7 @@ class Setup(Input, frozen=True, kw_only=True):
     """Values of variables (over HTTP: of headers) that are kept among the secrets."""
 
 
-class Added(Setup, frozen=True, kw_only=True):
+class Added(ServerSetup, frozen=True, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=64)]
 
 
@@ -99,8 +99,8 @@ async def add_mcp_server(call: Call[Added]) -> Answer:
     return _one(house, asked.name)
 
 
-@endpoint("PATCH", ONE, scope="admin", body=Setup, answer=ServerView)
-async def change_mcp_server(call: Call[Setup]) -> Answer:
+@endpoint("PATCH", ONE, scope="admin", body=ServerSetup, answer=ServerView)
+async def change_mcp_server(call: Call[ServerSetup]) -> Answer:
     """Change a server: switch it on or off, switch tools of it, how it is started."""
     name, house = call.path["name"], call.house
     known = house.config.settings.mcp.servers.get(name)
@@ -168,8 +168,8 @@ async def install_mcp_preset(call: Call[Install]) -> Answer:
     return next(one for one in preset_views(call.house) if one.id == preset)
 
 
-def _settings(known: dict[str, object], asked: Setup) -> McpServerSettings:
-    names = [f.name for f in structs.fields(Setup) if f.name != "keys"]
+def _settings(known: dict[str, object], asked: ServerSetup) -> McpServerSettings:
+    names = [f.name for f in structs.fields(ServerSetup) if f.name != "keys"]
     given = {name: getattr(asked, name) for name in names}
     fields = {**known, **{name: value for name, value in given.items() if value is not UNSET}}
     place = "headers" if fields.get("transport") in ("http", "sse") else "env"

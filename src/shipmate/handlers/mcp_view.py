@@ -13,7 +13,7 @@ from shipmate.mcp.settings import Value
 from shipmate.safety.secrets import SecretRef
 
 
-class Change(msgspec.Struct, frozen=True):
+class ToolChange(msgspec.Struct, frozen=True):
     """A part of a tool that is not what was accepted."""
 
     part: str
@@ -32,7 +32,7 @@ class ToolView(msgspec.Struct, frozen=True):
     state: str
     """`on`; `off`: switched off; `new`: it was not there when the others were accepted;
     `changed`: it is not what was accepted."""
-    changes: list[Change]
+    changes: list[ToolChange]
     hash: str
     """Of all that is shown; accepting it names this."""
 
@@ -161,7 +161,7 @@ def _tool(server: Server, tool: Listed) -> ToolView:
         alias=tool.wire,
         state=_state(server, tool, known),
         changes=[
-            Change(part, before, after)
+            ToolChange(part, before, after)
             for part, (before, after) in (
                 differences(known, tool.definition).items() if known else ()
             )

@@ -1459,6 +1459,16 @@ export interface components {
             /** @default  */
             rule?: string;
         };
+        /** Change */
+        Change: {
+            agent?: string;
+            archived?: boolean;
+            bypass_approval?: boolean;
+            provider?: string;
+            readers?: string[];
+            title?: string;
+            untrusted?: boolean;
+        };
         /** ChangePassword */
         ChangePassword: {
             new: string;
@@ -2211,6 +2221,30 @@ export interface components {
         ServerList: {
             servers: components["schemas"]["ServerView"][];
         };
+        /**
+         * ServerSetup
+         * @description A server as it is to be. What is left out of a change stays as it is.
+         */
+        ServerSetup: {
+            always_ask?: boolean;
+            call_timeout?: number;
+            command?: string[];
+            cwd?: string;
+            enabled?: boolean;
+            env?: {
+                [key: string]: string | components["schemas"]["SecretRef"];
+            };
+            headers?: {
+                [key: string]: string | components["schemas"]["SecretRef"];
+            };
+            /** @default {} */
+            keys?: {
+                [key: string]: string;
+            };
+            off?: string[];
+            transport?: string;
+            url?: string;
+        };
         /** ServerView */
         ServerView: {
             always_ask: boolean;
@@ -2315,6 +2349,29 @@ export interface components {
         /** SettingsView */
         SettingsView: {
             interface: Record<string, never>;
+        };
+        /**
+         * Setup
+         * @description The settings of a provider, and its key: pasted, or the name of a variable.
+         */
+        Setup: {
+            /** @default  */
+            base_url?: string;
+            /** @default  */
+            env?: string;
+            id: string;
+            /** @default  */
+            key?: string;
+            /** @default [] */
+            models?: components["schemas"]["ModelSettings"][];
+            /** @default null */
+            reasoning_effort?: ("high" | "low" | "max" | "off") | null;
+            /** @default null */
+            thinking_enabled?: boolean | null;
+            /** @default  */
+            title?: string;
+            /** @default openai */
+            type?: string;
         };
         /** Several */
         Several: {
@@ -2521,6 +2578,15 @@ export interface components {
             type: "tool";
         };
         /**
+         * ToolChange
+         * @description A part of a tool that is not what was accepted.
+         */
+        ToolChange: {
+            after: string;
+            before: string;
+            part: string;
+        };
+        /**
          * ToolResult
          * @description The one result of a call.
          */
@@ -2555,7 +2621,7 @@ export interface components {
         /** ToolView */
         ToolView: {
             alias: string;
-            changes: components["schemas"]["shipmate.handlers.mcp_view.Change"][];
+            changes: components["schemas"]["ToolChange"][];
             description: string;
             hash: string;
             name: string;
@@ -2730,66 +2796,10 @@ export interface components {
             /** @default  */
             owner?: string;
         };
-        /**
-         * Setup
-         * @description A server as it is to be. What is left out of a change stays as it is.
-         */
-        "shipmate.handlers.mcp.Setup": {
-            always_ask?: boolean;
-            call_timeout?: number;
-            command?: string[];
-            cwd?: string;
-            enabled?: boolean;
-            env?: {
-                [key: string]: string | components["schemas"]["SecretRef"];
-            };
-            headers?: {
-                [key: string]: string | components["schemas"]["SecretRef"];
-            };
-            /** @default {} */
-            keys?: {
-                [key: string]: string;
-            };
-            off?: string[];
-            transport?: string;
-            url?: string;
-        };
         /** Which */
         "shipmate.handlers.mcp.Which": {
             /** @default  */
             server?: string;
-        };
-        /**
-         * Change
-         * @description A part of a tool that is not what was accepted.
-         */
-        "shipmate.handlers.mcp_view.Change": {
-            after: string;
-            before: string;
-            part: string;
-        };
-        /**
-         * Setup
-         * @description The settings of a provider, and its key: pasted, or the name of a variable.
-         */
-        "shipmate.handlers.providers.Setup": {
-            /** @default  */
-            base_url?: string;
-            /** @default  */
-            env?: string;
-            id: string;
-            /** @default  */
-            key?: string;
-            /** @default [] */
-            models?: components["schemas"]["ModelSettings"][];
-            /** @default null */
-            reasoning_effort?: ("high" | "low" | "max" | "off") | null;
-            /** @default null */
-            thinking_enabled?: boolean | null;
-            /** @default  */
-            title?: string;
-            /** @default openai */
-            type?: string;
         };
         /** Which */
         "shipmate.handlers.queue.Which": {
@@ -2802,16 +2812,6 @@ export interface components {
         "shipmate.handlers.queue.Whose": {
             /** @default  */
             session?: string;
-        };
-        /** Change */
-        "shipmate.handlers.sessions.Change": {
-            agent?: string;
-            archived?: boolean;
-            bypass_approval?: boolean;
-            provider?: string;
-            readers?: string[];
-            title?: string;
-            untrusted?: boolean;
         };
         /** Wanted */
         "shipmate.handlers.usage.Wanted": {
@@ -3323,7 +3323,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["shipmate.handlers.mcp.Setup"];
+                "application/json": components["schemas"]["ServerSetup"];
             };
         };
         responses: {
@@ -3711,7 +3711,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["shipmate.handlers.sessions.Change"];
+                "application/json": components["schemas"]["Change"];
             };
         };
         responses: {
@@ -4647,7 +4647,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["shipmate.handlers.providers.Setup"];
+                "application/json": components["schemas"]["Setup"];
             };
         };
         responses: {
@@ -4680,7 +4680,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["shipmate.handlers.providers.Setup"];
+                "application/json": components["schemas"]["Setup"];
             };
         };
         responses: {

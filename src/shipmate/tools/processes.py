@@ -1,26 +1,27 @@
 """Commands as processes: started under a guard, read while they run, ended with all they left.
 
-Server, guard, shell: the server starts `guard.py`, which starts the shell in a session of its
-own and adopts its orphans. To end a command is to ask its guard. Two nets lie below that: the
-guard ends its command when the server dies, and each process carries a mark in its environment,
-by which `sweep` finds what outlived even its guard.
+Server, guard, shell: the server starts the guard in the command's room (`safety.sandbox`), which
+starts the shell in a session of its own and adopts its orphans. To end a command is to let go of
+its guard. Two nets lie below that: the guard ends its command when the server dies, and each
+process carries a mark in its environment, by which `sweep` finds what outlived even its guard.
 """
 
 import asyncio
 import contextlib
 import hashlib
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
+from shipmate.safety.sandbox.room import Room
+from shipmate.safety.sandbox.spawn import Guarded, prepare, spawn
 from shipmate.tools.collected import Collected
 
 MARK = "SHIPMATE_COMMAND"
@@ -45,7 +46,6 @@ FIXED = {
     "PIP_NO_INPUT": "1",
 }
 """No terminal, no pager; what would ask a person fails at once instead of waiting."""
-GUARD = Path(__file__).with_name("guard.py")
 FREE_BYTES = 1_000_000
 """Output up to here is read as fast as it comes; a flood beyond it is slowed down."""
 PAUSE = 0.002
@@ -115,11 +115,13 @@ class _Report(asyncio.Protocol):
 class Command:
     """A command that was started."""
 
-    guard: subprocess.Popen[bytes]
+    guard: Guarded
     mark: str
     collected: Collected
     output: _Output
     report: _Report
+    closing: AsyncExitStack
+    """What belongs to it alone: the filter of its network, its temporary folder."""
     begun: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     """How long it took, once it has ended."""
@@ -141,18 +143,18 @@ class Command:
     async def end(self) -> None:
         """End it with all its processes; the request is sent even if this is cancelled."""
         self.stopping = True
-        if self.running:
-            self.guard.send_signal(signal.SIGTERM)
+        self.guard.let_go()
         try:
             await asyncio.wait_for(self.report.ended.wait(), END)
         except TimeoutError:
-            self.guard.kill()
+            self.guard.process.kill()
         await self._finish()
 
     async def _finish(self) -> None:
         if self.seconds:
             return
         self.seconds = max(time.monotonic() - self.begun, 0.001)
+        self.guard.let_go()
         words = self.report.text.split()
         if len(words) == 3:
             self.status, self.left = int(words[1]), int(words[2])
@@ -165,55 +167,48 @@ class Command:
                 self.output.transport.close()
                 await self.output.ended.wait()
         self.collected.end()
+        await self.closing.aclose()
 
 
-async def start(script: str, cwd: Path, mark: str, collected: Collected) -> Command:
-    """Start `script` in bash in the folder `cwd`, without a terminal, its input empty.
+async def start(script: str, room: Room, mark: str, collected: Collected) -> Command:
+    """Start `script` in bash in its room, without a terminal, its input empty.
 
     Raises `OSError` when the folder or the shell is not there.
     """
-    output, report = _Output(collected), _Report()
-    out_read, out_write = os.pipe()
-    report_read, report_write = os.pipe()
-    try:
-        report.guard = guard = _spawn(script, cwd, mark, out_write, report_write)
-    except OSError:
-        os.close(out_read)
-        os.close(report_read)
-        raise
-    finally:
-        os.close(out_write)
-        os.close(report_write)
-    loop = asyncio.get_running_loop()
-    try:
-        await loop.connect_read_pipe(lambda: output, os.fdopen(out_read, "rb", 0))
-        await loop.connect_read_pipe(lambda: report, os.fdopen(report_read, "rb", 0))
-    except asyncio.CancelledError:
-        guard.send_signal(signal.SIGTERM)
-        raise
-    return Command(guard, mark, collected, output, report)
+    async with AsyncExitStack() as stack:
+        room = await _furnished(room, stack)
+        env = environment(os.environ, mark)
+        prepared = await asyncio.to_thread(prepare, room, env)
+        output, report = _Output(collected), _Report()
+        out_read, out_write = os.pipe()
+        try:
+            guard = spawn(script, prepared, out_write)
+        except OSError:
+            os.close(out_read)
+            raise
+        finally:
+            os.close(out_write)
+        report.guard = guard.process
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.connect_read_pipe(lambda: output, os.fdopen(out_read, "rb", 0))
+            await loop.connect_read_pipe(lambda: report, os.fdopen(guard.report, "rb", 0))
+        except asyncio.CancelledError:
+            guard.let_go()
+            raise
+        return Command(guard, mark, collected, output, report, stack.pop_all())
 
 
-def _spawn(script: str, cwd: Path, mark: str, output: int, report: int) -> subprocess.Popen[bytes]:
-    """The guard. The script is passed as a file without a name, so its length is not limited by
-    what a command line may hold."""
-    shell = "/bin/bash" if Path("/bin/bash").exists() else shutil.which("bash")
-    if shell is None:
-        raise FileNotFoundError("there is no bash on this system")
-    with tempfile.TemporaryFile() as file:
-        file.write(script.encode())
-        file.flush()
-        fds = (file.fileno(), report)
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(GUARD), str(os.getpid()), *map(str, fds), shell],
-            cwd=cwd,
-            env=environment(os.environ, mark),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            pass_fds=fds,
-        )
+async def _furnished(room: Room, stack: AsyncExitStack) -> Room:
+    """With what belongs to one command alone; it goes when the command has ended."""
+    if room.means == "landlock":
+        owner = room.person
+        folder = tempfile.TemporaryDirectory(prefix="shipmate-", ignore_cleanup_errors=True)
+        stack.push_async_callback(asyncio.to_thread, folder.cleanup)
+        if owner.change == "user":
+            os.chown(folder.name, owner.uid, owner.gid)
+        room = replace(room, temporary=Path(folder.name).resolve())
+    return room
 
 
 def sweep(mark: str) -> int:

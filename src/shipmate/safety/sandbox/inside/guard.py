@@ -1,65 +1,110 @@
 """Runs beside each command: starts it, and ends everything that it leaves behind.
 
-A program of its own (`python -I -S guard.py PARENT SCRIPT_FD REPORT_FD SHELL`), which imports
-nothing of ours. It adopts the orphans of its command (PR_SET_CHILD_SUBREAPER), so that no child
-gets away by `setsid` or by losing its parent, and it is told when the server dies, however it
-dies (PR_SET_PDEATHSIG). SIGTERM asks it to end the command. It reports one line: `exit STATUS
+A program of its own, which gives up its own rights first and then all the rest for the command.
+In a room with its own processes it is their first one, so that the end of it is the end of all.
+Elsewhere it adopts the orphans of its command (PR_SET_CHILD_SUBREAPER), so that no child gets
+away by `setsid` or by losing its parent. The server holds the other end of `control`: when that
+is closed, by the server or by its death, the command is ended. It reports one line: `exit STATUS
 LEFT`, LEFT being the processes that outlived the shell. Where there is no `prctl` (not Linux),
 the process group is what can be ended.
 """
 
-import ctypes
 import os
+import select
 import signal
 import sys
 import time
 
-PDEATHSIG, CHILD_SUBREAPER = 1, 36
-"""Options of prctl(2)."""
+CHILD_SUBREAPER = 36
+"""Option of prctl(2)."""
 GRACE = 0.2
 """Seconds between SIGTERM and SIGKILL; with it a Stop takes well under a second."""
 GIVE_UP = 5.0
 """Seconds after which processes that cannot be killed (in the kernel) are left."""
+LOOK = 0.5
+"""Seconds between two counts of the processes."""
+CROWD = 2_000
+"""Processes of one command; more are a flood, and end it."""
 ADOPTING = sys.platform == "linux"
-AWAITED = {signal.SIGTERM, signal.SIGCHLD}
 STOPPED = 128 + signal.SIGTERM
+FLOODED = 128 + signal.SIGKILL
 
 
-def main(parent: int, script: int, report: int, shell: str) -> None:
-    os.set_inheritable(report, False)
-    signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
-    signal.signal(signal.SIGCHLD, noted)
-    if ADOPTING:
-        prctl = ctypes.CDLL(None).prctl
-        prctl(CHILD_SUBREAPER, 1, 0, 0, 0)
-        prctl(PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
-    if os.getppid() != parent:
-        return
+def main(control: int, script: int, report: int, plan: int, shell: str) -> None:
+    woken = wake_on_children()
+    for own in (control, report, plan):
+        os.set_inheritable(own, False)
+    confined = adopt(plan)
+    forwarder = forward(confined)
     shell_pid = os.fork()
     if shell_pid == 0:
-        run(script, shell)
+        run(script, shell, confined)
     os.close(script)
-    status = wait(shell_pid)
+    status = wait(shell_pid, control, woken)
+    if forwarder:
+        os.kill(forwarder, signal.SIGKILL)
+        os.waitpid(forwarder, 0)
     left = end(shell_pid)
     os.write(report, f"exit {status} {left}\n".encode())
 
 
+def wake_on_children() -> int:
+    """A pipe that can be read from when a child has ended, or when asked to end."""
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, noted)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    return woken
+
+
+def adopt(plan: int) -> object:
+    """Become who and what the plan says; None where there is nothing to give up."""
+    text = os.read(plan, 1 << 20)
+    if not ADOPTING:
+        return None
+    from shipmate.safety.sandbox.inside import confine  # ctypes is not everywhere
+
+    confine.libc.prctl(CHILD_SUBREAPER, 1, 0, 0, 0)
+    if not text:
+        return None
+    wanted = confine.Confinement(text)
+    confine.become(wanted)
+    return wanted
+
+
+def forward(confined: object) -> int:
+    """The process that leads from the room's own loopback to the server's filter, if any."""
+    if confined is None:
+        return 0
+    from shipmate.safety.sandbox.inside import confine
+
+    assert isinstance(confined, confine.Confinement)  # noqa: S101 - for the type checker
+    socket_path = confined.one("proxy")
+    if not socket_path:
+        return 0
+    from shipmate.safety.sandbox.inside import forward  # threads are slow to import
+
+    return forward.start(socket_path)
+
+
 def noted(_number: int, _frame: object) -> None:
-    """With a handler the signal is kept for `sigwait` on every system."""
+    """With a handler the signal wakes `wait`."""
 
 
-def run(script: int, shell: str) -> None:
+def run(script: int, shell: str, confined: object) -> None:
     """In the child: become the shell, leader of a session of its own."""
     try:
         os.setsid()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
-        for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGQUIT):
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         if script == 3:
             os.set_inheritable(script, True)
         else:
             os.dup2(script, 3)
             os.close(script)
+        restrict(confined)
         os.execv(shell, ["bash", "--noprofile", "--norc", "/dev/fd/3"])  # noqa: S606 - it is the shell
     except OSError as error:
         os.write(2, f"{shell}: {error.strerror}\n".encode())
@@ -67,15 +112,27 @@ def run(script: int, shell: str) -> None:
         os._exit(127)
 
 
-def wait(shell_pid: int) -> int:
+def restrict(confined: object) -> None:
+    if confined is not None:
+        from shipmate.safety.sandbox.inside import confine
+
+        assert isinstance(confined, confine.Confinement)  # noqa: S101 - for the type checker
+        confine.restrict(confined)
+
+
+def wait(shell_pid: int, control: int, woken: int) -> int:
     """The exit status of the shell, as shells count; `STOPPED` when asked to end it."""
     while True:
         for pid, status in reaped() or ():
             if pid == shell_pid:
                 code = os.waitstatus_to_exitcode(status)
                 return 128 - code if code < 0 else code
-        if signal.sigwait(AWAITED) == signal.SIGTERM:
+        ready, _, _ = select.select([control, woken], [], [], LOOK)
+        if control in ready or (woken in ready and signal.SIGTERM in os.read(woken, 512)):
             return STOPPED
+        if not ready and len(descendants(shell_pid)) > CROWD:
+            os.write(2, f"[more than {CROWD} processes: all were ended]\n".encode())
+            return FLOODED
 
 
 def reaped() -> list[tuple[int, int]] | None:
@@ -160,7 +217,3 @@ def group_of(group: int) -> list[int]:
     except (ProcessLookupError, PermissionError):
         return []
     return [-group]
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

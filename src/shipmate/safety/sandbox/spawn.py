@@ -1,0 +1,141 @@
+"""Start a command in its room: the guard, and what stands around it."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from shipmate.safety.sandbox import bubblewrap
+from shipmate.safety.sandbox.inside.forward import PORT
+from shipmate.safety.sandbox.room import Room, identity, plan
+
+START = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from shipmate.safety.sandbox.inside.guard import main; "
+    "main(*map(int, sys.argv[2:6]), sys.argv[6])"
+)
+MINE = ("HOME", "USER", "LOGNAME", "TMPDIR", "XDG_RUNTIME_DIR")
+"""Variables about the server's user, which a room has its own of."""
+PROXY = f"http://127.0.0.1:{PORT}"
+LOCAL = "localhost,127.0.0.1,::1"
+THROUGH = {
+    "http_proxy": PROXY,
+    "https_proxy": PROXY,
+    "HTTP_PROXY": PROXY,
+    "HTTPS_PROXY": PROXY,
+    "ALL_PROXY": PROXY,
+    "no_proxy": LOCAL,
+    "NO_PROXY": LOCAL,
+    "NODE_USE_ENV_PROXY": "1",
+    "npm_config_proxy": PROXY,
+    "npm_config_https_proxy": PROXY,
+}
+"""How programs are told of the filter; what does not listen to it has no network."""
+
+
+@dataclass(slots=True)
+class Guarded:
+    """A guard that was started, with a command."""
+
+    process: subprocess.Popen[bytes]
+    control: int
+    """A descriptor of ours; the command is ended when it is closed."""
+    report: int
+    """A descriptor of ours, to read the guard's one line from."""
+
+    def let_go(self) -> None:
+        """Have the command ended, if it has not; a second time nothing is done."""
+        control, self.control = self.control, -1
+        if control >= 0:
+            os.close(control)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """All that is needed to start commands in a room."""
+
+    root: Path
+    program: tuple[str, ...]
+    plan: bytes
+    env: Mapping[str, str]
+    shell: str
+
+
+def prepare(room: Room, env: Mapping[str, str]) -> Prepared:
+    """Look at the disk for what the room consists of.
+
+    Raises `OSError` when the folder or the shell is not there.
+    """
+    if not room.root.is_dir():
+        raise FileNotFoundError(f"there is no folder {room.root}")
+    shell = "/bin/bash" if Path("/bin/bash").exists() else shutil.which("bash")
+    if shell is None:
+        raise FileNotFoundError("there is no bash on this system")
+    return Prepared(room.root, tuple(_program(room)), plan(room), environment(room, env), shell)
+
+
+def spawn(script: str, room: Prepared, output: int) -> Guarded:
+    """Start `script` in bash in the project's folder. The script is passed as a file without a
+    name, so its length is not limited by what a command line may hold.
+
+    The command ends with the thread that calls this. Raises `OSError`.
+    """
+    control_read, control_write = os.pipe()
+    report_read, report_write = os.pipe()
+    try:
+        with _file(script.encode()) as text, _file(room.plan) as given:
+            fds = (control_read, text, report_write, given)
+            process = subprocess.Popen(
+                [*room.program, *map(str, fds), room.shell],
+                cwd=room.root,
+                env=room.env,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                pass_fds=fds,
+            )
+    except (OSError, ValueError):
+        os.close(control_write)
+        os.close(report_read)
+        raise
+    finally:
+        os.close(control_read)
+        os.close(report_write)
+    return Guarded(process, control_write, report_read)
+
+
+@contextlib.contextmanager
+def _file(content: bytes) -> Generator[int]:
+    """A file without a name; in memory where there is such, as no rule on folders holds it back."""
+    if sys.platform == "linux":
+        opened = os.fdopen(os.memfd_create("shipmate"), "w+b")
+    else:
+        opened = tempfile.TemporaryFile()
+    with opened as file:
+        file.write(content)
+        file.flush()
+        file.seek(0)
+        yield file.fileno()
+
+
+def _program(room: Room) -> list[str]:
+    """Up to the guard's own arguments."""
+    if room.means == "bubblewrap":
+        python = [str(bubblewrap.interpreter()), "-I", "-S", "-c", START, bubblewrap.PROGRAMS]
+        return [*bubblewrap.arguments(room), "--", *python]
+    return [sys.executable, "-I", "-S", "-c", START, str(bubblewrap.PACKAGE.parent)]
+
+
+def environment(room: Room, given: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a command in this room."""
+    if room.means == "none":
+        return dict(given)
+    passed = {name: value for name, value in given.items() if name not in MINE}
+    through = THROUGH if room.proxy is not None else {}
+    return {**passed, **identity(room), **through}

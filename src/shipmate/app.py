@@ -91,6 +91,7 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
             compact_at=lambda: config.settings.limits.compact_at,
             budgets=lambda: config.settings.budgets,
             mcp=pool.offer,
+            sandbox=lambda: config.settings.sandbox,
         )
         images = partial(stored, config.data / FILES)
         executor = Executor(

@@ -49,6 +49,12 @@ class CommandDetail(Detail, frozen=True, kw_only=True, tag="command"):
     command: str
     cwd: str
     shell: str = "bash"
+    sandbox: Literal["", "bubblewrap", "landlock", "none"] = ""
+    """What confines it; `none`: it can do all that the server's user can. Empty: a record of a
+    version without sandboxes."""
+    network: tuple[str, ...] = ()
+    """The hosts it may reach, `*` for all public ones. Empty: it has no network. Not filtered
+    where `sandbox` is `landlock`, and always whole where it is `none`."""
 
 
 class Hunk(Frozen, frozen=True, kw_only=True):

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.server import shipmate
 from tests.docs.pages import Example, of
 from tests.docs.shell import Reader
@@ -20,17 +22,21 @@ def verdicts(someone: Reader, example: Example) -> list[str]:
     return [json.loads(line)["verdict"] for line in lines]
 
 
-def test_a_safe_command_asks_whatever_the_project_says(tmp_path: Path, provider: Provider) -> None:
-    """There is no sandbox, and the setting counts in one only."""
+@pytest.mark.parametrize(
+    ("mode", "asked"), [("auto", False), ("off", True)], ids=["sandbox", "no sandbox"]
+)
+def test_a_safe_command_runs_unasked_in_a_sandbox_only(
+    tmp_path: Path, provider: Provider, mode: str, asked: bool
+) -> None:
     project, data = tmp_path / "project", tmp_path / "data"
     project.mkdir()
     data.mkdir()
     (data / "config.toml").write_text(
+        f'[sandbox]\nmode = "{mode}"\n'
         f'[providers.own]\nbase_url = "{provider.url}"\n'
         f'[projects.demo]\npath = "{project}"\nrun_safe_commands = true\n'
     )
     provider.queue(call_reply(("shell_exec", {"command": "ls"})))
     done = shipmate("run", "--data", data, "-p", "demo", "-m", "own/m", "--json", "look")
     told = [json.loads(line) for line in done.stdout.decode().strip().split("\n")]
-    [decided] = [e for e in told if e["type"] == "approval_request" and "result" in e]
-    assert decided["result"] is False
+    assert ("approval_request" in {event["type"] for event in told}) == asked

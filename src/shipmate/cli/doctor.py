@@ -28,6 +28,8 @@ from shipmate.handlers.files import STATIC
 from shipmate.llm.detect import detect
 from shipmate.llm.offline.catalogue import cached, catalogue
 from shipmate.mcp.expansion import startable
+from shipmate.safety.sandbox.found import found
+from shipmate.safety.sandbox.room import AUTO
 from shipmate.tools.ripgrep import ripgrep
 
 _MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
@@ -66,6 +68,7 @@ def _findings(data: Path | None, integrity: bool) -> Iterator[Finding]:
     yield from _database(folder / DATABASE, integrity)
     for check in (_configuration, _server, _mcp, _offline):
         yield from check(folder)
+    yield _sandbox(folder)
     for look in (_ripgrep, _git, _page, _shell):
         yield look()
 
@@ -85,10 +88,10 @@ def _configuration(folder: Path) -> Iterator[Finding]:
         problem = config.secrets.missing(provider.api_key)
         detail = problem or provider.base_url or "its usual address"
         yield Finding(f"provider {name}", "note" if problem else "ok", detail)
-    for found in asyncio.run(detect(os.environ)):
-        if found.id not in config.settings.providers:
-            detail = f"{found.title}, by {found.origin}: add it on the page under Providers"
-            yield Finding(f"provider {found.id}", "note", detail)
+    for one in asyncio.run(detect(os.environ)):
+        if one.id not in config.settings.providers:
+            detail = f"{one.title}, by {one.origin}: add it on the page under Providers"
+            yield Finding(f"provider {one.id}", "note", detail)
 
 
 def _database(file: Path, integrity: bool) -> Iterator[Finding]:
@@ -154,6 +157,22 @@ def _offline(folder: Path) -> Iterator[Finding]:
     here = [name for name in catalogue() if cached(folder / MODELS, name)]
     get = "none fetched; see: shipmate model list"
     yield Finding("offline model", "ok" if here else "note", ", ".join(here) or get)
+
+
+def _sandbox(folder: Path) -> Finding:
+    """Tried on the data directory's own settings, for the projects of who runs this."""
+    try:
+        settings = Config.load(folder).settings.sandbox
+    except ShipmateError:
+        settings = AUTO
+    here = found(Path.home(), (folder,), settings)
+    means = {
+        "bubblewrap": "commands are confined by bubblewrap, Landlock and seccomp",
+        "landlock": "commands are confined by Landlock and seccomp alone: see docs/safety.md",
+        "none": "there is none: a command can do all that you can, and every one asks",
+    }
+    detail = "; ".join([means[here.means], *here.missing])
+    return Finding("sandbox", "ok" if here.means == "bubblewrap" else "note", detail)
 
 
 def _ripgrep() -> Finding:

@@ -11,6 +11,7 @@ from shipmate.mcp.settings import McpSettings
 from shipmate.network.client import Client
 from shipmate.network.request import SECONDS
 from shipmate.safety.urls import RefusedUrl, is_exempt, read_url
+from shipmate.safety.sandbox.room import SandboxSettings
 from shipmate.session.projects import ProjectSettings
 from shipmate.tools.tool import Limits, Web
 
@@ -121,3 +122,4 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     web: WebSettings = WebSettings()
     budgets: Budgets = Budgets()
     mcp: McpSettings = McpSettings()
+    sandbox: SandboxSettings = SandboxSettings()

@@ -22,6 +22,7 @@ from shipmate.mcp.pool import Pool
 from shipmate.mcp.presets import Installer
 from shipmate.mcp.settings import McpServerSettings, McpSettings
 from shipmate.safety.audit import Audit
+from shipmate.safety.sandbox.room import SandboxSettings
 from shipmate.safety.secrets import Secrets
 from shipmate.session.executor import Executor
 from shipmate.session.projects import ProjectSettings
@@ -38,6 +39,8 @@ class Settings(Protocol):
     def providers(self) -> Mapping[str, ProviderSettings]: ...
     @property
     def mcp(self) -> McpSettings: ...
+    @property
+    def sandbox(self) -> SandboxSettings: ...
 
 
 class Configuration(Protocol):
@@ -45,6 +48,8 @@ class Configuration(Protocol):
 
     @property
     def settings(self) -> Settings: ...
+    @property
+    def data(self) -> Path: ...
     @property
     def secrets(self) -> Secrets: ...
     def set(self, path: str | Sequence[str], value: Any) -> object: ...

@@ -1,14 +1,18 @@
 """The folders agents work in."""
 
+import asyncio
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from shipmate.handlers.reach import usable
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
-from shipmate.session.projects import ProjectSettings
+from shipmate.safety.sandbox.found import found
+from shipmate.session.git_state import GitState, git_state
+from shipmate.session.projects import ProjectSettings, project_folder
+from shipmate.tools.git import GitError
 
 
 class AddProject(Input, frozen=True, kw_only=True):
@@ -42,6 +46,21 @@ class Projects(msgspec.Struct, frozen=True):
     projects: list[Project]
 
 
+class SandboxView(msgspec.Struct, frozen=True):
+    means: Literal["bubblewrap", "landlock", "none"]
+    """What confines the commands of this project."""
+    missing: list[str]
+    """Why not something better, and what to do about it."""
+
+
+class ProjectState(msgspec.Struct, frozen=True):
+    sandbox: SandboxView
+    git: GitState | None
+    """Absent where there is no repository, or git cannot be run."""
+    git_problem: str
+    """Why there is none."""
+
+
 def projects_of(call: Call[Any]) -> list[Project]:
     """Those that the caller may use."""
     return [_view(key, one) for key, one in usable(call).items()]
@@ -61,6 +80,21 @@ def _one(call: Call[Any], project: str) -> Project:
 async def projects(call: Call[Nothing]) -> Answer:
     """The projects, and whether their folders are there."""
     return Projects(projects_of(call))
+
+
+@endpoint("GET", "/api/projects/{project}/state", scope="read", answer=ProjectState)
+async def project_state(call: Call[Nothing]) -> Answer:
+    """What confines the project's commands, and the state of its git (asked in the sandbox)."""
+    settings = call.house.config.settings
+    root = project_folder(usable(call), call.path["project"])
+    barred = (call.house.config.data,)
+    here = await asyncio.to_thread(found, root, barred, settings.sandbox)
+    git, problem = None, ""
+    try:
+        git = await git_state(root, barred, settings.sandbox)
+    except GitError as error:
+        problem = str(error)
+    return ProjectState(SandboxView(here.means, list(here.missing)), git, problem)
 
 
 @endpoint(

@@ -14,6 +14,7 @@ from shipmate.errors import NotFoundError
 from shipmate.llm.model import Model
 from shipmate.mcp.shelf import NO_OFFER, Offer, Wanted
 from shipmate.protocol import SessionRow
+from shipmate.safety.sandbox.room import SandboxSettings
 from shipmate.session.projects import ProjectSettings, find_project, project_folder
 from shipmate.tools.agents import call_agent, introducing
 from shipmate.tools.shell import end_background
@@ -38,6 +39,7 @@ class Assembly:
     budgets: Callable[[], Budgets] = Budgets
     mcp: Callable[[Wanted], Offer] = lambda _: NO_OFFER
     """The tools of MCP servers for one agent."""
+    sandbox: Callable[[], SandboxSettings] = SandboxSettings
 
     async def assemble(self, row: SessionRow) -> Agent:
         """The session's agent."""
@@ -59,7 +61,6 @@ class Assembly:
         key = find_project(projects, row.project)
         root = project_folder(projects, key)
         model = self.models(profile.model or row.provider)
-        # `run_safe_commands` is not passed on: unasked, a command runs in a sandbox only.
         work = Workspace(
             root=root,
             session=row.id,
@@ -68,6 +69,8 @@ class Assembly:
             limits=self.limits(),
             vision=model.info.vision,
             web=self.web(),
+            safe_commands=projects[key].run_safe_commands,
+            sandbox=self.sandbox(),
         )
         team = Team(
             {name: one.description for name, one in self.profiles().items()},

@@ -21,7 +21,7 @@ class ProjectSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     mcp: tuple[str, ...] = ("*",)
     """MCP servers that agents may use here; `*`: all of them."""
     run_safe_commands: bool = False
-    """Commands judged safe run unasked where a sandbox is active; there is none yet."""
+    """Commands judged safe run unasked where a sandbox is active."""
 
 
 def find_project(projects: Mapping[str, ProjectSettings], wanted: str) -> str:

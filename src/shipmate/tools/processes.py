@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
+from shipmate.safety.sandbox.proxy import Filter
 from shipmate.safety.sandbox.room import Room
 from shipmate.safety.sandbox.spawn import Guarded, prepare, spawn
 from shipmate.tools.collected import Collected
@@ -207,7 +208,12 @@ async def _furnished(room: Room, stack: AsyncExitStack) -> Room:
         stack.push_async_callback(asyncio.to_thread, folder.cleanup)
         if owner.change == "user":
             os.chown(folder.name, owner.uid, owner.gid)
-        room = replace(room, temporary=Path(folder.name).resolve())
+        return replace(room, temporary=Path(folder.name).resolve())
+    if room.means == "bubblewrap" and room.hosts:
+        owner = room.person.uid
+        return replace(
+            room, proxy=await stack.enter_async_context(Filter(room.hosts).listening(owner))
+        )
     return room
 
 

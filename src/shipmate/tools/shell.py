@@ -8,6 +8,10 @@ from typing import Literal
 from shipmate.faults import point
 from shipmate.protocol import BlockedDetail, CommandDetail, ExitDetail, new_id
 from shipmate.safety.rules.plain import covers
+from shipmate.safety.sandbox.found import found
+from shipmate.safety.sandbox.hosts import hosts as needed_hosts
+from shipmate.safety.sandbox.repository import mend
+from shipmate.safety.sandbox.room import Room
 from shipmate.safety.shell import LEVELS, ShellVerdict, check_shell
 from shipmate.safety.verdict import ALLOW, Level, Subject, Verdict
 from shipmate.tools.collected import Collected
@@ -29,6 +33,10 @@ MAX_SECONDS = 3_600
 LONG = 20_000
 """A command of more characters is judged in a thread."""
 CUT = "[Cut in the middle. The whole could not be kept.]"
+UNFILTERED = (
+    "Without bubblewrap the network cannot be filtered: the command may reach every address, "
+    "those of this machine and its neighbours among them."
+)
 Action = Literal["run", "poll", "wait", "end"]
 
 
@@ -76,42 +84,62 @@ async def end_background(session: str | None = None) -> None:
     await BACKGROUND.end(session)
 
 
-async def by_command(
+async def by_command(  # noqa: PLR0913, PLR0917 - the tool's own parameters
     ctx: ToolContext,
     command: str = "",
     timeout_seconds: float = 120,
     background: bool = False,
     background_id: str = "",
     action: Action = "run",
+    network: bool = False,
+    hosts: tuple[str, ...] = (),
 ) -> Verdict:
     """Looking after one's own background command needs nobody; the rest is for `check_shell`."""
     if background_id or not command.strip() or len(command) > MAX_COMMAND:
         return ALLOW
     if len(command) > LONG:
-        found = await asyncio.to_thread(check_shell, command)
+        judged = await asyncio.to_thread(check_shell, command)
     else:
-        found = check_shell(command)
-    free = ctx.work.safe_commands and not ctx.wary
-    return _verdict(ctx.work, command, found, free=free)
+        judged = check_shell(command)
+    room = await asyncio.to_thread(_room, ctx.work, judged, hosts if network else None)
+    return _verdict(ctx, command, judged, room)
 
 
-def _verdict(work: Workspace, command: str, found: ShellVerdict, *, free: bool) -> Verdict:
-    level = LEVELS[found.verdict]
-    if found.verdict == "safe" and free:
-        level = Level.ALLOW
+def _room(work: Workspace, judged: ShellVerdict, named: tuple[str, ...] | None) -> Room:
+    """How a command is confined; `named` is None where it asks for no network."""
+    try:
+        means = found(work.root, work.protected, work.sandbox).means
+    except OSError as error:
+        raise ToolError(f"The project folder {work.root} is gone.") from error
+    needs = () if named is None else needed_hosts(judged.commands, work.root, named)
+    return Room(means, work.root, work.protected, needs, settings=work.sandbox)
+
+
+def _verdict(ctx: ToolContext, command: str, judged: ShellVerdict, room: Room) -> Verdict:
+    work = ctx.work
+    free = work.safe_commands and not ctx.wary
+    level, reason, rule = LEVELS[judged.verdict], judged.reason, judged.rule
     if level is Level.REFUSE:
-        blocked = BlockedDetail(reason=found.reason, rule=found.rule)
-        return Verdict(level, found.reason, found.rule, "Blocked command", blocked)
-    reason = found.reason if level is Level.DANGER else ""
+        blocked = BlockedDetail(reason=reason, rule=rule)
+        return Verdict(level, reason, rule, "Blocked command", blocked)
+    if judged.verdict == "safe" and free and room.means != "none" and not room.hosts:
+        level = Level.ALLOW
+    if room.hosts and room.means == "landlock" and level is not Level.DANGER:
+        level, reason, rule = Level.DANGER, UNFILTERED, "open-network"
+    detail = CommandDetail(
+        command=command, cwd=str(work.root), sandbox=room.means, network=room.hosts
+    )
+    binds = {"cwd": str(work.root), "sandbox": room.means, "network": " ".join(room.hosts)}
+    shown = reason if level is Level.DANGER else ""
     return Verdict(
         level,
-        reason,
-        found.rule,
+        shown,
+        rule,
         "Run a command",
-        CommandDetail(command=command, cwd=str(work.root)),
-        {"cwd": str(work.root)},
-        touches=tuple(Subject("shell", words=words) for words in found.commands),
-        covers=covers(command, found, str(work.root)),
+        detail,
+        binds,
+        touches=tuple(Subject("shell", words=words) for words in judged.commands),
+        covers=() if room.hosts else covers(command, judged, str(work.root)),
     )
 
 
@@ -121,21 +149,27 @@ def _verdict(work: Workspace, command: str, found: ShellVerdict, *, free: bool) 
     effect=True,
     example='{"command": "pytest -q", "timeoutSeconds": 300}',
 )
-async def shell_exec(
+async def shell_exec(  # noqa: PLR0913, PLR0917 - what a model can say of a command
     ctx: ToolContext,
     command: str = "",
     timeout_seconds: float = 120,
     background: bool = False,
     background_id: str = "",
     action: Action = "run",
+    network: bool = False,
+    hosts: tuple[str, ...] = (),
 ) -> ToolOutput:
     """Run a command in bash and return its output, then its exit status and folder.
 
     Each call starts anew in the project folder, without a terminal: nothing can be typed in, and
-    editors fail. It is ended after `timeoutSeconds` with all its processes. With `background:
-    true` it goes on (servers, watchers) and you get an id: call again with `backgroundId` and
-    `action` "poll" (new output at once), "wait" (until it ends, `timeoutSeconds` at most) or
-    "end". Output that is long is cut in the middle; the whole is kept in a file.
+    editors fail. In a sandbox it writes in the project only, has an empty /tmp of its own, and no
+    network but its own localhost. When it needs the network (to install or fetch something) say
+    `network: true`: over HTTP(S) it reaches the hosts its text names, the usual registries, and
+    those you name in `hosts`. It is ended after `timeoutSeconds` with all its processes. With
+    `background: true` it goes on (servers, watchers) and you get an id: call again with
+    `backgroundId` and `action` "poll" (new output at once), "wait" (until it ends,
+    `timeoutSeconds` at most) or "end". Output that is long is cut in the middle; the whole is
+    kept in a file.
     """
     if background_id:
         return await _look_after(ctx, background_id, action, timeout_seconds)
@@ -143,7 +177,7 @@ async def shell_exec(
         raise ToolError('`command` is missing. Example: {"command": "ls"}')
     _check(command)
     collected = Collected(ctx.work.limits.tool_result_chars, spill_file(ctx.work, ctx.call))
-    started = await _started(ctx, command, collected)
+    started = await _started(ctx, command, hosts if network else None, collected)
     point("command.running")
     if background:
         name = BACKGROUND.add(ctx.work.session, _Background(started, command, ctx.call))
@@ -163,10 +197,14 @@ def _check(command: str) -> None:
         raise ToolError("The command holds a NUL character, which bash cannot run.")
 
 
-async def _started(ctx: ToolContext, command: str, collected: Collected) -> Command:
+async def _started(
+    ctx: ToolContext, command: str, hosts: tuple[str, ...] | None, collected: Collected
+) -> Command:
     mark = f"{owner(ctx.work.files)}:{new_id()}"
+    judged = await asyncio.to_thread(check_shell, command)
+    room = await asyncio.to_thread(_room, ctx.work, judged, hosts)
     try:
-        return await start(command, ctx.root, mark, collected)
+        return await start(command, room, mark, collected)
     except FileNotFoundError as error:
         if ctx.root.is_dir():
             raise ToolError(f"Commands cannot run here: {error}.") from error
@@ -210,6 +248,8 @@ def _result(
         lines.insert(
             0, f"[Cut in the middle. The whole: {whole}]" if command.collected.kept else CUT
         )
+    if mended := mend(ctx.root):
+        lines.append(f"[{mended}]")
     if command.left and not stopped:
         lines.append(f"[{command.left} process(es) left behind were ended; use background: true]")
     lines.append(f"[{ending}; {command.seconds:.2f} s, in {ctx.root}]")

@@ -21,6 +21,7 @@ from shipmate.llm.model import ChatMessage, Image
 from shipmate.network.client import Client
 from shipmate.network.request import SECONDS
 from shipmate.protocol import AnyBlock, AnyDetail, AskUser, FileSeen, Pending
+from shipmate.safety.sandbox.room import AUTO, SandboxSettings
 from shipmate.safety.verdict import ALLOW, Level, Verdict
 from shipmate.tools.reads import ReadGuard
 
@@ -105,6 +106,8 @@ class Workspace:
     """What a call had to do with files; a list of its own for each call."""
     safe_commands: bool = False
     """Commands judged safe run unasked (only where a sandbox is active)."""
+    sandbox: SandboxSettings = AUTO
+    """How commands are confined."""
 
     def note(self, real: Path, stamp: str = "", lines: tuple[int, int] | UnsetType = UNSET) -> None:
         """The agent read or wrote a file; see `FileSeen`."""

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import shipmate
 from shipmate.safety.sandbox import places
-from shipmate.safety.sandbox.repository import Repository, repository
-from shipmate.safety.sandbox.inside.confine import INSIDE_ID
-from shipmate.safety.sandbox.room import PROXY, Person, Room, readable
+from shipmate.safety.sandbox.repository import folders_of, repository
+from shipmate.safety.sandbox.room import INSIDE_ID, PROXY, Person, Room, readable
 
 PROGRAMS = "/run/shipmate"
 """Where our own programs are found in a room."""
@@ -24,7 +23,9 @@ SHARE = 4
 
 def installed() -> str:
     """The program; only of the system's own folders, as the guard of all else."""
-    return shutil.which("bwrap", path="/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin") or ""
+    return (
+        shutil.which("bwrap", path="/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin") or ""
+    )
 
 
 def interpreter() -> Path:
@@ -38,7 +39,7 @@ def arguments(room: Room) -> list[str]:
     person = room.person
     given = [installed(), "--die-with-parent", "--as-pid-1", *_spaces(person), *_identity(person)]
     given += _ground(room, person)
-    given += _project(room, repository(room.root))
+    given += _project(room)
     given += _hidden(room, person)
     return [*given, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(room.root)]
 
@@ -97,12 +98,14 @@ def _bind(how: str, paths: Iterable[Path]) -> Iterator[str]:
         yield from (how, str(path), str(path))
 
 
-def _project(room: Room, git: Repository) -> Iterator[str]:
-    how = "--ro-bind" if room.read_only else "--bind"
-    yield from _bind(how, [room.root])
-    if not room.read_only:
-        yield from _bind("--bind-try", room.settings.writable)
-    yield from _bind(how, git.folders)
+def _project(room: Room) -> Iterator[str]:
+    if room.read_only:
+        yield from _bind("--ro-bind", [room.root, *folders_of(room.root)])
+        return
+    git = repository(room.root)
+    yield from _bind("--bind", [room.root])
+    yield from _bind("--bind-try", room.settings.writable)
+    yield from _bind("--bind", git.folders)
     yield from _bind("--ro-bind", git.read_only)
 
 
@@ -119,5 +122,14 @@ def _hidden(room: Room, person: Person) -> Iterator[str]:
 
 def _covered(path: Path) -> list[str]:
     if path.is_dir():
-        return ["--perms", "0500", "--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)]
+        return [
+            "--perms",
+            "0500",
+            "--size",
+            "4096",
+            "--tmpfs",
+            str(path),
+            "--remount-ro",
+            str(path),
+        ]
     return ["--ro-bind", "/dev/null", str(path)]

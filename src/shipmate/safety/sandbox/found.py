@@ -89,7 +89,10 @@ def _problem(means: Means, owner: int) -> str:
 def _tried(means: Means, owner: int) -> str:
     if means == "bubblewrap" and not bubblewrap.installed():
         return f"not installed; {INSTALL}"
-    with tempfile.TemporaryDirectory(prefix="shipmate-trial-") as name, socket.socket() as listening:
+    with (
+        tempfile.TemporaryDirectory(prefix="shipmate-trial-") as name,
+        socket.socket() as listening,
+    ):
         folder = Path(name)
         folder.chmod(0o755)
         project, canary = folder / "project", folder / "canary"

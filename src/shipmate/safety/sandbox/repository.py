@@ -31,14 +31,19 @@ def repository(root: Path) -> Repository:
     """Of the project at `root`. Makes the folder `hooks` where it is missing, as it must be there
     to be guarded."""
     marked = root / ".git"
+    folders = folders_of(root)
+    also = (marked,) if marked.is_file() and not marked.is_symlink() else ()
+    return _guarded(folders, also)
+
+
+def folders_of(root: Path) -> tuple[Path, ...]:
+    """Where git keeps the project: nowhere, in the project, or in a repository that owns it."""
+    marked = root / ".git"
     if marked.is_symlink():
-        return Repository(read_only=())
+        return ()
     if marked.is_dir():
-        return _guarded((marked,), ())
-    if not marked.is_file():
-        return Repository()
-    elsewhere = _named(root, marked)
-    return _guarded(elsewhere, (marked,)) if elsewhere else Repository(read_only=(marked,))
+        return (marked,)
+    return _named(root, marked) if marked.is_file() else ()
 
 
 def _named(root: Path, marked: Path) -> tuple[Path, ...]:

@@ -1,7 +1,6 @@
 """What one command may do, and the same said to the programs that see to it."""
 
 import os
-import pwd
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,8 @@ from shipmate.safety.sandbox import places, repository, seccomp
 
 Means = Literal["bubblewrap", "landlock", "none"]
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
+INSIDE_ID = 1000
+"""The unprivileged id that root's own projects are worked on with."""
 PROXY = "/run/shipmate-net"
 """Where the socket of the server's filter is found in a room."""
 
@@ -41,6 +42,9 @@ class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(Path(name).expanduser() for name in self.write)
 
 
+AUTO = SandboxSettings()
+
+
 @dataclass(frozen=True, slots=True)
 class Room:
     """The confinement of one command."""
@@ -59,7 +63,7 @@ class Room:
     """Not even the project is written to."""
     temporary: Path | None = None
     """The folder for temporary files, where /tmp is everybody's."""
-    settings: SandboxSettings = SandboxSettings()
+    settings: SandboxSettings = AUTO
 
     @property
     def person(self) -> "Person":
@@ -91,6 +95,8 @@ def who(root: Path) -> Person:
 
 
 def _person(uid: int, gid: int, change: Literal["", "user", "namespace"] = "") -> Person:
+    import pwd  # not there on Windows
+
     try:
         entry = pwd.getpwuid(uid)
         name, home = entry.pw_name, Path(entry.pw_dir)
@@ -128,8 +134,9 @@ def plan(room: Room) -> bytes:
 
 
 def _written(room: Room) -> list[Path]:
-    own = [] if room.read_only else [room.root, *room.settings.writable]
-    return [*own, *repository.repository(room.root).folders]
+    if room.read_only:
+        return []
+    return [room.root, *room.settings.writable, *repository.repository(room.root).folders]
 
 
 def _in_bubblewrap(room: Room, person: Person) -> Iterator[tuple[str, str]]:
@@ -154,9 +161,9 @@ def _alone(room: Room, person: Person) -> Iterator[tuple[str, str]]:
     if room.temporary is not None:
         yield "write", str(room.temporary)
     if room.read_only:
-        yield "read", str(room.root)
+        yield from (("read", str(one)) for one in (room.root, *repository.folders_of(room.root)))
     if person.change == "namespace":
-        yield "namespace", "1"
+        yield "namespace", str(INSIDE_ID)
     kind = seccomp.Sockets.INTERNET if room.hosts else seccomp.Sockets.NONE
     yield "filter", seccomp.program(kind).hex()
 

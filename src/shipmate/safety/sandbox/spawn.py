@@ -5,10 +5,10 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from shipmate.safety.sandbox import bubblewrap
 from shipmate.safety.sandbox.inside.forward import PORT
@@ -113,11 +113,8 @@ def spawn(script: str, room: Prepared, output: int) -> Guarded:
 @contextlib.contextmanager
 def _file(content: bytes) -> Generator[int]:
     """A file without a name; in memory where there is such, as no rule on folders holds it back."""
-    if sys.platform == "linux":
-        opened = os.fdopen(os.memfd_create("shipmate"), "w+b")
-    else:
-        opened = tempfile.TemporaryFile()
-    with opened as file:
+    memory = sys.platform == "linux"
+    with os.fdopen(os.memfd_create("shipmate"), "w+b") if memory else TemporaryFile() as file:
         file.write(content)
         file.flush()
         file.seek(0)

@@ -22,8 +22,6 @@ ALL_TCP, ALL_SCOPES = 3, 3
 """Binding and connecting; abstract Unix sockets and signals."""
 NEW_USER = 0x10000000
 CAPABILITY_VERSION = 0x20080522
-INSIDE_ID = 1000
-"""The unprivileged id that root's own projects are worked on with."""
 PROCESSES = 4_096
 UNWELCOME = 500
 """Added to the badness by which the kernel picks what to end when memory is short."""
@@ -49,7 +47,7 @@ class Confinement:
 
 def abi() -> int:
     """The version of Landlock here; 0 where there is none."""
-    return max(0, libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ABI_FLAG))
+    return int(max(0, libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ABI_FLAG)))
 
 
 def become(plan: Confinement) -> None:
@@ -73,8 +71,8 @@ def restrict(plan: Confinement) -> None:
         resource.setrlimit(resource.RLIMIT_NPROC, (few, few))
     with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib is slow to import
         file.write(str(UNWELCOME))
-    if plan.one("namespace"):
-        leave_root()
+    if number := plan.one("namespace"):
+        leave_root(int(number))
     capset()
     if plan.all("write") or plan.one("alone"):
         landlock(plan)
@@ -82,25 +80,27 @@ def restrict(plan: Confinement) -> None:
         seccomp(bytes.fromhex(code))
 
 
-def leave_root() -> None:
+def leave_root(number: int) -> None:
     """A user namespace in which root's files belong to an ordinary id without capabilities."""
     user, group = os.getuid(), os.getgid()
     check(libc.unshare(NEW_USER))
     for name, text in (
         ("setgroups", "deny"),
-        ("uid_map", f"{INSIDE_ID} {user} 1"),
-        ("gid_map", f"{INSIDE_ID} {group} 1"),
+        ("uid_map", f"{number} {user} 1"),
+        ("gid_map", f"{number} {group} 1"),
     ):
         with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - as above
             file.write(text)
-    os.setresgid(INSIDE_ID, INSIDE_ID, INSIDE_ID)
-    os.setresuid(INSIDE_ID, INSIDE_ID, INSIDE_ID)
+    os.setresgid(number, number, number)
+    os.setresuid(number, number, number)
 
 
 def capset() -> None:
     """Hold no capability, and inherit none."""
     header, none = struct.pack("=Ii", CAPABILITY_VERSION, 0), bytes(24)
-    check(libc.capset(ctypes.create_string_buffer(header, 8), ctypes.create_string_buffer(none, 24)))
+    check(
+        libc.capset(ctypes.create_string_buffer(header, 8), ctypes.create_string_buffer(none, 24))
+    )
 
 
 def landlock(plan: Confinement) -> None:

@@ -64,16 +64,11 @@ def _ground(room: Room, person: Person) -> Iterator[str]:
     for path in readable(room, person):
         yield from _seen(path)
     yield from ("--ro-bind", str(PACKAGE), f"{PROGRAMS}/shipmate")
-    yield from _bind("--ro-bind-try", [Path(sys.base_prefix)] if _private_python() else [])
     yield from _bind("--ro-bind-try", map(Path, KERNEL))
     for path in filter(os.path.exists, SECRETIVE):
         yield from ("--ro-bind", "/dev/null", path)
     if room.proxy is not None:
         yield from ("--bind", str(room.proxy), PROXY)
-
-
-def _private_python() -> bool:
-    return not interpreter().is_relative_to("/usr")
 
 
 def _tmpfs(*paths: str) -> Iterator[str]:

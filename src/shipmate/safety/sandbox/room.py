@@ -1,6 +1,7 @@
 """What one command may do, and the same said to the programs that see to it."""
 
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,6 +115,7 @@ def readable(room: Room, person: Person) -> list[Path]:
         *places.in_home(person.home),
         *places.on_the_path(os.environ, person.home, (room.root, *room.protected)),
         *room.settings.readable,
+        Path(sys.base_prefix),
     ]
     return list(dict.fromkeys(folders))
 

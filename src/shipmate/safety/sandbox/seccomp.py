@@ -2,7 +2,8 @@
 
 Refused with an error, never by a signal, so that programs can say what they miss: looking into
 other processes, keys of the kernel, mounts, new namespaces, io_uring, input put into terminals,
-sockets other than ordinary ones, and what only an administrator needs. Numbers are those of the
+sockets other than ordinary ones, and what only an administrator needs. Where the namespaces are
+everybody's (`Sockets` other than LOCAL) also memory and queues that processes share by name. Numbers are those of the
 kernel's tables (`arch/x86/entry/syscalls/syscall_64.tbl`, `include/uapi/asm-generic/unistd.h`).
 """
 
@@ -91,13 +92,18 @@ class Machine:
     clone: int
     ioctl: int
     socket: int
+    prlimit: int
+    shared: tuple[int, ...]
+    """What opens memory and queues that all processes of a user share (System V, POSIX)."""
     clone3: int = 435
     x32: bool = False
 
 
 MACHINES = {
-    "x86_64": Machine(0xC000003E, _BOTH | _X86_64, clone=56, ioctl=16, socket=41, x32=True),
-    "aarch64": Machine(0xC00000B7, _BOTH | _AARCH64, clone=220, ioctl=29, socket=198),
+    "x86_64": Machine(0xC000003E, _BOTH | _X86_64, clone=56, ioctl=16, socket=41, prlimit=302,
+    shared=(29, 64, 68, 240), x32=True),
+    "aarch64": Machine(0xC00000B7, _BOTH | _AARCH64, clone=220, ioctl=29, socket=198, prlimit=261,
+    shared=(194, 190, 186, 180)),
 }
 Step = tuple[int, int, int, int]
 """Code, how many steps to leap when true, when false, the constant."""
@@ -121,13 +127,15 @@ def _steps(machine: Machine, sockets: Sockets) -> Iterator[Step]:
     if machine.x32:
         yield AT_LEAST, 0, 1, X32
         yield _fail(errno.EPERM)
-    for number in sorted(machine.refused.values()):
+    alone = () if sockets is Sockets.LOCAL else machine.shared
+    for number in sorted((*machine.refused.values(), *alone)):
         yield EQUAL, 0, 1, number
         yield _fail(errno.EPERM)
     yield EQUAL, 0, 1, machine.clone3
     yield _fail(errno.ENOSYS)  # its flags cannot be seen from here; libraries then use `clone`
     yield from _when(machine.clone, _bits(0, NEW_NAMESPACES))
     yield from _when(machine.ioctl, _any_of(1, (TIOCSTI, TIOCLINUX)))
+    yield from _when(machine.prlimit, _own(0))
     yield from _when(machine.socket, _only(FAMILIES[sockets], netlink=sockets != Sockets.NONE))
     yield RETURN, 0, 0, ALLOW
 
@@ -149,6 +157,11 @@ def _load(argument: int) -> Step:
 def _bits(argument: int, mask: int) -> list[Step]:
     ends = [_fail(errno.EPERM), (RETURN, 0, 0, ALLOW)]
     return [_load(argument), (ANY_BIT, 0, 1, mask), *ends]
+
+
+def _own(argument: int) -> list[Step]:
+    """A process id: 0, which is the caller."""
+    return [_load(argument), (EQUAL, 0, 1, 0), (RETURN, 0, 0, ALLOW), _fail(errno.EPERM)]
 
 
 def _any_of(argument: int, values: tuple[int, ...]) -> list[Step]:

@@ -3,8 +3,9 @@
 Refused with an error, never by a signal, so that programs can say what they miss: looking into
 other processes, keys of the kernel, mounts, new namespaces, io_uring, input put into terminals,
 sockets other than ordinary ones, and what only an administrator needs. Where the namespaces are
-everybody's (`Sockets` other than LOCAL) also memory and queues that processes share by name. Numbers are those of the
-kernel's tables (`arch/x86/entry/syscalls/syscall_64.tbl`, `include/uapi/asm-generic/unistd.h`).
+everybody's (`Sockets` other than LOCAL) also memory and queues that processes share by name.
+Numbers are those of the kernel's tables (`arch/x86/entry/syscalls/syscall_64.tbl`,
+`include/uapi/asm-generic/unistd.h`).
 """
 
 import errno
@@ -100,10 +101,25 @@ class Machine:
 
 
 MACHINES = {
-    "x86_64": Machine(0xC000003E, _BOTH | _X86_64, clone=56, ioctl=16, socket=41, prlimit=302,
-    shared=(29, 64, 68, 240), x32=True),
-    "aarch64": Machine(0xC00000B7, _BOTH | _AARCH64, clone=220, ioctl=29, socket=198, prlimit=261,
-    shared=(194, 190, 186, 180)),
+    "x86_64": Machine(
+        0xC000003E,
+        _BOTH | _X86_64,
+        clone=56,
+        ioctl=16,
+        socket=41,
+        prlimit=302,
+        shared=(29, 64, 68, 240),
+        x32=True,
+    ),
+    "aarch64": Machine(
+        0xC00000B7,
+        _BOTH | _AARCH64,
+        clone=220,
+        ioctl=29,
+        socket=198,
+        prlimit=261,
+        shared=(194, 190, 186, 180),
+    ),
 }
 Step = tuple[int, int, int, int]
 """Code, how many steps to leap when true, when false, the constant."""

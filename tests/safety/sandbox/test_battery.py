@@ -1,0 +1,60 @@
+"""The battery, on both means and as every kind of user there is."""
+
+import os
+import pwd
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shipmate.safety.sandbox.room import Means
+from tests.safety.sandbox.as_user import as_user
+from tests.safety.sandbox.battery import Row, battery, table
+
+MEANS: tuple[Means, ...] = ("bubblewrap", "landlock")
+ENOUGH = {"bubblewrap": 95, "landlock": 75}
+pytestmark = pytest.mark.timeout(600)
+ROOT = pytest.mark.skipif(os.getuid() != 0, reason="only root can be other users")
+
+
+def held(means: Means, rows: list[Row]) -> None:
+    """All that is claimed; and what is not claimed is no more than what safety.md names."""
+    assert [row for row in rows if row.expected and not row.held] == [], table(rows)
+    assert sum(row.held for row in rows) >= ENOUGH[means], table(rows)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """One that every user can enter, which those of pytest are not."""
+    with tempfile.TemporaryDirectory(prefix="shipmate-user-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def someone() -> int:
+    """An ordinary user of this system, with a home."""
+    for entry in pwd.getpwall():
+        if entry.pw_uid >= 1000 and Path(entry.pw_dir).is_dir() and entry.pw_name != "nobody":
+            return entry.pw_uid
+    return 65_534
+
+
+@pytest.mark.parametrize("means", MEANS)
+def test_nothing_gets_out_of_ones_own_projects(means: Means) -> None:
+    held(means, battery(means, os.getuid()))
+
+
+@ROOT
+@pytest.mark.parametrize("means", MEANS)
+def test_nothing_gets_out_of_anothers_project_that_root_serves(means: Means, someone: int) -> None:
+    held(means, battery(means, someone))
+
+
+@ROOT
+@pytest.mark.parametrize("means", MEANS)
+def test_nothing_gets_out_where_an_ordinary_user_serves(
+    means: Means, someone: int, folder: Path
+) -> None:
+    held(means, as_user(means, folder, someone))

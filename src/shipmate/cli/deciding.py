@@ -131,10 +131,25 @@ def _asker(block: Pending) -> str:
     return f" (asked by {visible(block.agent)})" if block.parent and block.agent else ""
 
 
+def _confined(details: CommandDetail) -> str:
+    """What holds the command back."""
+    reach = ", ".join(details.network) or "off"
+    match details.sandbox:
+        case "bubblewrap":
+            return f"sandbox: on, network: {'any public host' if reach == '*' else reach}"
+        case "landlock":
+            open_ = "every address, not filtered" if details.network else "off"
+            return f"sandbox: on, without bubblewrap; network: {open_}"
+        case "none":
+            return "no sandbox: this command can do all that you can"
+        case _:
+            return ""
+
+
 def _details(details: AnyDetail) -> str:
     match details:
         case CommandDetail():
-            return f"  {details.command}\n  in {details.cwd}"
+            return f"  {details.command}\n  in {details.cwd}\n  {_confined(details)}".rstrip()
         case DiffDetail():
             lines: list[str] = []
             for file in details.files:

@@ -60,6 +60,8 @@ def _identity(person: Person) -> list[str]:
 def _ground(room: Room, person: Person) -> Iterator[str]:
     """The system, a home of its own with the tools of the real one, temporary folders."""
     yield from ("--proc", "/proc", "--dev", "/dev")
+    if person.change == "user":
+        yield from _open_ways([*readable(room, person), room.root, Path(PROGRAMS), Path(PROXY)])
     yield from _tmpfs("/dev/shm", "/tmp", "/var/tmp", str(person.home))  # noqa: S108 - its own
     for path in readable(room, person):
         yield from _seen(path)
@@ -69,6 +71,14 @@ def _ground(room: Room, person: Person) -> Iterator[str]:
         yield from ("--ro-bind", "/dev/null", path)
     if room.proxy is not None:
         yield from ("--bind", str(room.proxy), PROXY)
+
+
+def _open_ways(places_seen: Iterable[Path]) -> Iterator[str]:
+    """The folders above these, so that another user than the one who makes them may pass."""
+    above = {parent for path in places_seen for parent in path.parents if parent.parent != parent}
+    for folder in sorted(above):
+        if not Path(*folder.parts[:2]).is_symlink():
+            yield from ("--perms", "0755", "--dir", str(folder))
 
 
 def _tmpfs(*paths: str) -> Iterator[str]:

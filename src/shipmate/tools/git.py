@@ -28,7 +28,6 @@ OFF = {
     "core.untrackedCache": "false",
     "core.quotePath": "false",
     "credential.helper": "",
-    "diff.external": "",
     "gpg.program": "false",
     "log.showSignature": "false",
     "protocol.allow": "never",

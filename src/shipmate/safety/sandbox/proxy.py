@@ -5,7 +5,6 @@ up itself and judges the address it connects to, so a name cannot mean two thing
 """
 
 import asyncio
-import contextlib
 import os
 import socket
 import tempfile
@@ -65,7 +64,14 @@ class Filter:
         """Its socket, for the user `owner`; at the end all its connections are cut."""
         with tempfile.TemporaryDirectory(prefix="shipmate-net-") as folder:
             path = Path(folder) / "socket"
-            server = await asyncio.start_unix_server(self._serve, path, limit=HEAD_BYTES)
+            tasks: set[asyncio.Task[None]] = set()
+
+            def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+
+            server = await asyncio.start_unix_server(accepted, path, limit=HEAD_BYTES)
             path.chmod(0o600)
             if owner >= 0 and os.getuid() == 0:
                 os.chown(path, owner, -1)
@@ -73,14 +79,20 @@ class Filter:
                 yield path
             finally:
                 server.close()
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, EOFError, TimeoutError, ValueError):
+        try:
             async with asyncio.timeout(PATIENCE):
                 opened = await self._opened(reader, writer)
             if opened is not None:
                 await _relay((reader, writer), opened)
-        writer.close()
+        except (OSError, EOFError, TimeoutError, ValueError):
+            pass  # the client went away, or never asked for anything
+        finally:
+            writer.close()
 
     async def _opened(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

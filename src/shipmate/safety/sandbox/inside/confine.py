@@ -44,6 +44,9 @@ class Confinement:
     def one(self, key: str) -> str:
         return (self.values.get(key) or [""])[0]
 
+    def restrict(self) -> None:
+        restrict(self)
+
 
 def abi() -> int:
     """The version of Landlock here; 0 where there is none."""

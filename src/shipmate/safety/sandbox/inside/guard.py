@@ -15,6 +15,10 @@ import signal
 import sys
 import time
 
+TYPE_CHECKING = False  # `typing` is slow to import
+if TYPE_CHECKING:
+    from shipmate.safety.sandbox.inside import confine
+
 CHILD_SUBREAPER = 36
 """Option of prctl(2)."""
 GRACE = 0.2
@@ -34,8 +38,7 @@ def main(control: int, script: int, report: int, plan: int, shell: str) -> None:
     woken = wake_on_children()
     for own in (control, report, plan):
         os.set_inheritable(own, False)
-    confined = adopt(plan)
-    forwarder = forward(confined)
+    confined, forwarder = adopt(plan)
     shell_pid = os.fork()
     if shell_pid == 0:
         run(script, shell, confined)
@@ -58,41 +61,34 @@ def wake_on_children() -> int:
     return woken
 
 
-def adopt(plan: int) -> object:
-    """Become who and what the plan says; None where there is nothing to give up."""
+def adopt(plan: int) -> "tuple[confine.Confinement | None, int]":
+    """Become who and what the plan says; None where there is nothing to give up. Also the process
+    that leads from the room's own loopback to the server's filter; 0 where there is none."""
     text = os.read(plan, 1 << 20)
     if not ADOPTING:
-        return None
+        return None, 0
     from shipmate.safety.sandbox.inside import confine  # ctypes is not everywhere
 
     confine.libc.prctl(CHILD_SUBREAPER, 1, 0, 0, 0)
     if not text:
-        return None
+        return None, 0
     wanted = confine.Confinement(text)
+    proxy = wanted.one("proxy")
+    if not proxy:
+        confine.become(wanted)
+        return wanted, 0
+    # Slow to import; and who the guard becomes may not be able to read it.
+    from shipmate.safety.sandbox.inside import forward
+
     confine.become(wanted)
-    return wanted
-
-
-def forward(confined: object) -> int:
-    """The process that leads from the room's own loopback to the server's filter, if any."""
-    if confined is None:
-        return 0
-    from shipmate.safety.sandbox.inside import confine
-
-    assert isinstance(confined, confine.Confinement)  # noqa: S101 - for the type checker
-    socket_path = confined.one("proxy")
-    if not socket_path:
-        return 0
-    from shipmate.safety.sandbox.inside import forward  # threads are slow to import
-
-    return forward.start(socket_path)
+    return wanted, forward.start(proxy)
 
 
 def noted(_number: int, _frame: object) -> None:
     """With a handler the signal wakes `wait`."""
 
 
-def run(script: int, shell: str, confined: object) -> None:
+def run(script: int, shell: str, confined: "confine.Confinement | None") -> None:
     """In the child: become the shell, leader of a session of its own."""
     try:
         os.setsid()
@@ -104,20 +100,13 @@ def run(script: int, shell: str, confined: object) -> None:
         else:
             os.dup2(script, 3)
             os.close(script)
-        restrict(confined)
+        if confined is not None:
+            confined.restrict()
         os.execv(shell, ["bash", "--noprofile", "--norc", "/dev/fd/3"])  # noqa: S606 - it is the shell
     except OSError as error:
         os.write(2, f"{shell}: {error.strerror}\n".encode())
     finally:
         os._exit(127)
-
-
-def restrict(confined: object) -> None:
-    if confined is not None:
-        from shipmate.safety.sandbox.inside import confine
-
-        assert isinstance(confined, confine.Confinement)  # noqa: S101 - for the type checker
-        confine.restrict(confined)
 
 
 def wait(shell_pid: int, control: int, woken: int) -> int:

@@ -10,8 +10,8 @@ from shipmate.llm.settings import ProviderSettings
 from shipmate.mcp.settings import McpSettings
 from shipmate.network.client import Client
 from shipmate.network.request import SECONDS
-from shipmate.safety.urls import RefusedUrl, is_exempt, read_url
 from shipmate.safety.sandbox.room import SandboxSettings
+from shipmate.safety.urls import RefusedUrl, is_exempt, read_url
 from shipmate.session.projects import ProjectSettings
 from shipmate.tools.tool import Limits, Web
 

@@ -1002,6 +1002,26 @@ export interface paths {
         patch: operations["change_project"];
         trace?: never;
     };
+    "/api/projects/{project}/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What confines the project's commands, and the state of its git (asked in the sandbox).
+         * @description What confines the project's commands, and the state of its git (asked in the sandbox).
+         */
+        get: operations["project_state"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/providers": {
         parameters: {
             query?: never;
@@ -1531,6 +1551,13 @@ export interface components {
             cwd: string;
             /** @enum {unknown} */
             kind: "command";
+            /** @default [] */
+            network?: string[];
+            /**
+             * @default
+             * @enum {unknown}
+             */
+            sandbox?: "" | "bubblewrap" | "landlock" | "none";
             /** @default bash */
             shell?: string;
         };
@@ -1750,6 +1777,23 @@ export interface components {
             origin: string;
             title: string;
             type: string;
+        };
+        /** GitState */
+        GitState: {
+            /** @default 0 */
+            ahead: number;
+            /** @default 0 */
+            behind: number;
+            /** @default  */
+            branch: string;
+            /** @default 0 */
+            changed: number;
+            /** @default  */
+            commit: string;
+            /** @default 0 */
+            conflicts: number;
+            /** @default  */
+            upstream: string;
         };
         /** Hunk */
         Hunk: {
@@ -2058,6 +2102,12 @@ export interface components {
             path: string;
             people: string[];
         };
+        /** ProjectState */
+        ProjectState: {
+            git: components["schemas"]["GitState"] | null;
+            git_problem: string;
+            sandbox: components["schemas"]["SandboxView"];
+        };
         /** Projects */
         Projects: {
             projects: components["schemas"]["Project"][];
@@ -2204,6 +2254,12 @@ export interface components {
         /** RuleList */
         RuleList: {
             rules: components["schemas"]["Rule"][];
+        };
+        /** SandboxView */
+        SandboxView: {
+            /** @enum {unknown} */
+            means: "bubblewrap" | "landlock" | "none";
+            missing: string[];
         };
         /**
          * SecretRef
@@ -4596,6 +4652,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Project"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    project_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectState"];
                 };
             };
             /** @description What is wrong, where, and what to do. */

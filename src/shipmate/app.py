@@ -165,13 +165,15 @@ def read_prompt(file: Path) -> str:
         raise ConfigError(f"The prompt file {file} cannot be read: {error}.") from error
 
 
-async def make_house(parts: Parts, port: int) -> House:
-    """What the handlers stand on, for a server that is reached at `port`."""
+async def make_house(parts: Parts, port: int, url: str = "") -> House:
+    """What the handlers stand on, for a server that is reached at `port` of this machine, and at
+    `url` when it listens on another address."""
+    server = parts.config.settings.server
     house = House(
         keys=await Keys.open(parts.store),
         users=await Users.open(parts.store),
         audit=parts.audit,
-        place=Place.at(port, parts.config.settings.server.public_url),
+        place=Place.at(port, server.public_url, url, server.trusted_proxies),
         executor=parts.executor,
         config=parts.config,
         epoch=parts.store.epoch,

@@ -24,11 +24,13 @@ from shipmate.cli.server_file import Running
 from shipmate.cli.watchdog import watched
 from shipmate.config import Config
 from shipmate.config.directory import (
+    DATABASE,
     data_directory,
     held,
 )
 from shipmate.database.daily import keep_daily
 from shipmate.database.journal import ON_A_NETWORK, network_file_system
+from shipmate.database.users import has_users
 from shipmate.errors import ConfigError, ConflictError, ShipmateError
 from shipmate.faults import point
 from shipmate.handlers.gate import Gate
@@ -38,6 +40,7 @@ from shipmate.safety.redaction import Redacting
 log = logging.getLogger(__name__)
 
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - only with users, see `check_host`
 GRACE_S = 7.0
 """How long what runs may take to end after the first signal; with what follows the server has
 ended after ten seconds (FM014)."""
@@ -77,8 +80,10 @@ def serve(options: Options) -> int:
         log.warning("the data directory %s lies on %s: %s", data, away, ON_A_NETWORK)
     with held(data):
         config = Config.load(data)
+        host = options.host or config.settings.server.host
+        check_host(host, data / DATABASE, config.settings.server.public_url)
         listening = listen(
-            options.host or config.settings.server.host,
+            host,
             config.settings.server.port if options.port is None else options.port,
         )
         with contextlib.closing(listening), asyncio.Runner(loop_factory=_loop()) as runner:
@@ -86,15 +91,30 @@ def serve(options: Options) -> int:
     return 0
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """The socket. Only loopback: other machines could reach any other address, and nobody has a
-    password yet."""
-    address = LOOPBACK.get(host)
-    if address is None:
+def check_host(host: str, database: Path, public_url: str) -> None:
+    """Other machines reach only a server where people sign in with passwords."""
+    if host in LOOPBACK:
+        return
+    if not has_users(database):
         raise ConfigError(
-            f"The host {host!r} can be reached from other machines; shipmate listens on 127.0.0.1,"
-            " localhost or ::1 only. From elsewhere use an SSH tunnel."
+            f"The host {host!r} can be reached from other machines, and nobody has a password. Add"
+            " a user first (`shipmate user add NAME --role admin`), or listen on 127.0.0.1 and use"
+            " an SSH tunnel."
         )
+    if host in EVERYWHERE and not public_url:
+        raise ConfigError(
+            f"With the host {host!r} the server cannot know its own name: set server.public_url to"
+            " the address that browsers use, such as https://ship.example.org."
+        )
+    if not public_url.startswith("https://"):
+        log.warning(
+            "passwords and conversations cross the network unencrypted: put a proxy with https in"
+            " front, and set server.public_url"
+        )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    address = LOOPBACK.get(host, host.strip("[]"))
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -131,9 +151,10 @@ def _loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 async def _serve(config: Config, listening: socket.socket, options: Options) -> None:
     address, port = listening.getsockname()[:2]
-    local = f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+    reached: str = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address) or address  # noqa: S104
+    local = f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
     async with opened(config) as parts:
-        house = await make_house(parts, port)
+        house = await make_house(parts, port, "" if reached in LOOPBACK else local)
         gate = application(house)
         server = Server(gate)
         signals = asyncio.Queue[int]()
@@ -205,6 +226,8 @@ def _tell(config: Config, house: House, local: str, options: Options) -> None:
     if options.json:
         port = int(local.rpartition(":")[2])
         typer.echo(msgspec.json.encode(Started(house.place.url, token_url, port, running.pid)))
+    elif house.users:
+        typer.echo(f"shipmate is ready. Sign in with name and password:\n{house.place.url}")
     else:
         typer.echo(f"shipmate is ready. Open this link to sign in (it is good once):\n{token_url}")
     if options.open_page:

@@ -1,6 +1,8 @@
 """The sections of `config.toml`. Each is declared by its reader where there is one."""
 
+from ipaddress import ip_network
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -26,12 +28,22 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """0 takes a free one."""
     public_url: str = ""
     """Behind a proxy: the exact address in the browser, such as `https://ship.example.org`."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks of the proxies in front, whose `X-Forwarded-For` is believed."""
     resume_once: bool = False
     """A round that was cut off goes on by itself at the start, once."""
 
     def __post_init__(self) -> None:
         if self.public_url and not self.public_url.startswith(("https://", "http://")):
             raise ValueError(f"public_url must begin with https:// or http://: {self.public_url!r}")
+        url = urlsplit(self.public_url)
+        if self.public_url and (not url.hostname or "@" in url.netloc or url.path.strip("/")):
+            raise ValueError(f"public_url is a scheme and a host, no path: {self.public_url!r}")
+        for proxy in self.trusted_proxies:
+            try:
+                ip_network(proxy)
+            except ValueError as error:
+                raise ValueError(f"trusted_proxies has {proxy!r}, which is no address") from error
 
 
 class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,18 +30,19 @@ class Place:
 
     @classmethod
     def at(
-        cls, port: int, public_url: str = "", host: str = "", proxies: Iterable[str] = ()
+        cls, port: int, public_url: str = "", url: str = "", proxies: Iterable[str] = ()
     ) -> "Place":
-        """Reached on loopback, under the address `host` that it listens on, and as `public_url`."""
+        """Reached on loopback, at the `url` of another address it listens on, and as
+        `public_url`."""
         hosts = {f"{name}:{port}": f"http://{name}:{port}" for name in LOOPBACK}
         if port == _DEFAULT_PORT["http"]:
             hosts |= {name: f"http://{name}" for name in LOOPBACK}
-        if host and host not in LOOPBACK and f"{host}:{port}" not in hosts:
-            hosts[f"{host}:{port}"] = f"http://{host}:{port}"
+        if url:
+            hosts[urlsplit(url).netloc] = url
         public = urlsplit(public_url)
         if public.netloc:
             hosts[public.netloc.lower()] = f"{public.scheme}://{public.netloc.lower()}"
-        url = public_url.rstrip("/") if public.netloc else f"http://{host or '127.0.0.1'}:{port}"
+        url = public_url.rstrip("/") if public.netloc else url or f"http://127.0.0.1:{port}"
         trusted = tuple(ip_network(one) for one in proxies)
         name = f"shipmate-{public.port or port}"
         return cls(hosts, name, url, public.scheme == "https", trusted)

@@ -124,10 +124,11 @@ class Compaction:
         """Of the next request, about."""
         return self.context.meter.measure(self.context.messages(), self.agent.specs)
 
-    async def run(self, *, hard: bool = False) -> Summary | None:
+    async def run(self, *, hard: bool = False, gains: bool = False) -> Summary | None:
         """Compact; None when there is nothing to sum up. Either the summary is kept, whole, or
         nothing has changed. It replaces what was complete when it began; what is added while it
-        is made stays. `hard`: keep as little as possible."""
+        is made stays. `hard`: keep as little as possible. `gains`: None, too, where it
+        would save nothing."""
         cut = find_cut(self.context, round(KEEP * self.window), all_but_last=hard)
         if cut is None:
             return None
@@ -141,6 +142,10 @@ class Compaction:
             parent=self.parent,
         )
         made = structs.replace(made, tokens_before=self.tokens(), tokens_after=self._after(made))
+        if gains and made.tokens_after >= made.tokens_before:
+            if used:
+                await self.record(row={"add_tokens": used.tokens, "usage": used})
+            return None
         notes: list[System] = []
         last = [b for b in self.context.blocks if isinstance(b, Summary) and not b.undone]
         if poor(made) and last and poor(max(last, key=lambda b: b.pos)):

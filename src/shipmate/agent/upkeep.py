@@ -86,7 +86,7 @@ class Upkeep:
         compaction = self._compaction()
         async with self.transcript.context.compacting:
             try:
-                made = await compaction.run() or await compaction.run(hard=True)
+                made = await compaction.run() or await compaction.run(hard=True, gains=True)
             except ShipmateError as error:
                 outcome.set_exception(error)
             else:

@@ -37,6 +37,8 @@ ENGLISH = "Show me how you work on this project"
 CHINESE = "给我看看你怎么在这个项目里工作"
 EARLIER = ("Explain the countdown", "Ring twice for black tea", "Write tests for pauses")
 
+RULES = (("allow", "shell:npm test"), ("ask", "web:example.org"), ("deny", "shell:git push"))
+
 
 @dataclass
 class Studio:
@@ -127,6 +129,26 @@ def settings(studio: Studio) -> Page:
     return page
 
 
+def inbox(studio: Studio) -> Page:
+    page = studio.open((1000, 760))
+    page.goto(f"{studio.server.url}/#/inbox")
+    expect(page.locator(".inbox article").first).to_be_visible()
+    return page
+
+
+def rules(studio: Studio) -> Page:
+    for effect, text in RULES:
+        rule = {"effect": effect, "text": text, "scope": "project", "project": studio.project}
+        studio.server.api("POST", "/api/agent/rules", rule)
+    page = studio.open((1000, 900))
+    page.goto(f"{studio.server.url}/#/settings/rules")
+    trial = page.locator("section[aria-labelledby=rules-try] form")
+    trial.locator("input").fill("npm test && git push")
+    trial.locator("button").click()
+    expect(page.locator(".found")).to_be_visible()
+    return page
+
+
 SCENES: dict[str, Callable[[Studio], Page]] = {
     "first-run": first_run,
     "chat-light": chat_light,
@@ -135,6 +157,8 @@ SCENES: dict[str, Callable[[Studio], Page]] = {
     "phone": phone,
     "chinese": chinese,
     "settings": settings,
+    "inbox": inbox,
+    "rules": rules,
 }
 """In this order: the first run has no sessions yet."""
 

@@ -111,6 +111,19 @@ def test_a_token_is_seen_once_and_revoked(desk: Desk) -> None:
     assert desk.server.request("GET", "/api/agent/sessions", **bearer)[0] == 401
 
 
+def test_the_audit_log_is_read_filtered_and_verified(desk: Desk) -> None:
+    page = desk.page
+    add(desk, "ada", "admin")
+    desk.open("#/settings/audit")
+    lines = page.locator("main").get_by_role("listitem")
+    expect(lines.filter(has_text="ada")).not_to_have_count(0)
+    page.get_by_role("button", name="Verify the chain").click()
+    expect(page.get_by_text(re.compile(r"The chain is whole: \d+ lines?\."))).to_be_visible()
+    page.get_by_label("Event").fill("no_such_event")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.get_by_text("There is nothing of the kind.")).to_be_visible()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_axe_finds_nothing_where_people_are(desk: Desk, width: int, scheme: str) -> None:
@@ -119,7 +132,7 @@ def test_axe_finds_nothing_where_people_are(desk: Desk, width: int, scheme: str)
     add(desk, "ben", "viewer")
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.set_viewport_size({"width": width, "height": 1200})
-    for place, shown in (("users", "ben"), ("account", "Tokens for programs")):
+    for place, shown in (("users", "ben"), ("account", "Tokens"), ("audit", "Verify")):
         desk.open(f"#/settings/{place}")
         expect(page.locator("main").get_by_text(re.compile(shown)).first).to_be_visible()
         assert faults(page) == []

@@ -9,6 +9,8 @@ export type Me = Wire["Me"];
 export type User = Wire["UserRow"];
 export type Role = User["role"];
 export type Token = Wire["TokenRow"];
+export type Entry = Wire["Entry"];
+export type Verified = Wire["Verified"];
 export const ROLES: readonly Role[] = ["admin", "user", "viewer"];
 export const SCOPES = ["read", "run", "approve", "admin"] as const;
 
@@ -50,4 +52,11 @@ export const tokens = {
     got(api.POST("/api/auth/tokens", { body: { name, scopes } })),
   revoke: (token: string) =>
     got(api.DELETE("/api/auth/tokens/{token}", { params: { path: { token } } })),
+};
+
+export const audit = {
+  /** The newest first; with `before` those with a lower number. */
+  lines: async (query: { limit: number; before: number; event: string; who: string }) =>
+    (await got(api.GET("/api/audit", { params: { query } }))).entries,
+  verify: (): Promise<Verified> => got(api.GET("/api/audit/verify")),
 };

@@ -14,6 +14,7 @@ def rows(output: bytes) -> list[Any]:
     return [json.loads(line) for line in output.decode().split("\n") if line]
 
 
+@pytest.mark.timeout(300)  # twelve processes, one after the other
 @pytest.mark.parametrize("server", [True, False])
 def test_rules_are_written_tried_listed_and_removed(tmp_path: Path, server: bool) -> None:
     data, project = tmp_path / "data", tmp_path / "demo"

@@ -1,8 +1,8 @@
 """usage: ./dev bench [--json] [GROUP ...]
 
-Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored, verdicts. All
-take about two minutes. Figures depend on the machine and on what else runs on it; those of the
-relay were measured beside them.
+Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored, verdicts,
+commands. All take about two minutes. Figures depend on the machine and on what else runs on it;
+those of the relay were measured beside them.
 """
 
 import json
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import uvloop
 
+from bench.commands import commands
 from bench.figures import Figure, table
 from bench.product import Place, provider, relay, shipmate, signed_in
 from bench.record import record
@@ -21,7 +22,7 @@ from bench.rows import GROUPS, Bench
 from bench.stored import stored
 from bench.verdicts import verdicts
 
-ALL = {**GROUPS, "record": record, "stored": stored, "verdicts": verdicts}
+ALL = {**GROUPS, "record": record, "stored": stored, "verdicts": verdicts, "commands": commands}
 
 
 async def measure(names: list[str], bench: Bench) -> list[Figure]:

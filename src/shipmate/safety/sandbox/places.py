@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -62,21 +62,22 @@ def private(home: Path) -> list[Path]:
     return [home / name for name in PRIVATE_IN_HOME]
 
 
-def on_the_path(environment: Mapping[str, str], home: Path, barred: tuple[Path, ...]) -> list[Path]:
-    """Folders where the server's own programs are found, if they hold nothing else."""
+@cache
+def on_the_path(names: str, home: Path, barred: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Of $PATH the folders where programs are found, if they hold nothing else."""
     found: list[Path] = []
-    for name in environment.get("PATH", "").split(os.pathsep):
+    closed = (*barred, *private(home))
+    for name in names.split(os.pathsep):
         folder = Path(name)
         if not folder.is_absolute() or not folder.is_dir():
             continue
         real = folder.resolve()
-        ends = (home, *barred, *private(home))
-        if real == Path("/") or any(one.is_relative_to(real) for one in ends):
+        if real == Path("/") or any(one.is_relative_to(real) for one in (home, *closed)):
             continue
-        if any(real.is_relative_to(one) for one in (*barred, *private(home))):
+        if any(real.is_relative_to(one) for one in closed):
             continue
         found.append(folder)
-    return found
+    return tuple(found)
 
 
 @cache

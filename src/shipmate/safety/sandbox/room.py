@@ -113,7 +113,7 @@ def readable(room: Room, person: Person) -> list[Path]:
     folders = [
         *places.system(),
         *places.in_home(person.home),
-        *places.on_the_path(os.environ, person.home, (room.root, *room.protected)),
+        *places.on_the_path(os.environ.get("PATH", ""), person.home, (room.root, *room.protected)),
         *room.settings.readable,
         Path(sys.base_prefix),
     ]

@@ -14,6 +14,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 """BPF_LD|W|ABS, BPF_JMP|JEQ|K, JGE, JSET, BPF_RET|K."""
@@ -129,6 +130,7 @@ def known(machine: str = "") -> bool:
     return (machine or platform.machine()) in MACHINES
 
 
+@cache
 def program(sockets: Sockets, machine: str = "") -> bytes:
     """The filter, as an array of `struct sock_filter`."""
     steps = _steps(MACHINES[machine or platform.machine()], sockets)

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,12 +34,14 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def someone() -> int:
-    """An ordinary user of this system, with a home."""
-    for entry in pwd.getpwall():
-        if entry.pw_uid >= 1000 and Path(entry.pw_dir).is_dir() and entry.pw_name != "nobody":
-            return entry.pw_uid
-    return 65_534
+def someone() -> Iterator[int]:
+    """An ordinary user with a home, made for these tests."""
+    name = f"shipmate-{os.getpid()}"
+    subprocess.run(["/usr/sbin/useradd", "--create-home", name], check=True)
+    try:
+        yield pwd.getpwnam(name).pw_uid
+    finally:
+        subprocess.run(["/usr/sbin/userdel", "--remove", name], check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("means", MEANS)

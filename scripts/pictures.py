@@ -130,7 +130,7 @@ def settings(studio: Studio) -> Page:
 
 
 def inbox(studio: Studio) -> Page:
-    page = studio.open((1000, 760))
+    page = begin(studio.open((1000, 760)), ENGLISH)
     page.goto(f"{studio.server.url}/#/inbox")
     expect(page.locator(".inbox article").first).to_be_visible()
     return page

@@ -35,6 +35,7 @@ def test_a_decision_for_the_project_is_shown_word_for_word_and_asks_no_more(desk
     desk.say("Touch it")
     shown = ready(desk)
     expect(shown).not_to_contain_text("shell:touch a")
+    expect(shown).to_contain_text(re.compile("sandbox"))
     shown.get_by_label("Remember").select_option("for this project")
     expect(shown).to_contain_text("With your decision this rule is saved: shell:touch a")
     shown.get_by_role("button", name="Approve").click()

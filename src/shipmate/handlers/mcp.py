@@ -33,7 +33,7 @@ REFRESH_S = 16.0
 """How long the answer to a refresh waits for servers; they go on after it."""
 
 
-class ServerSetup(Input, frozen=True, kw_only=True):
+class McpSetup(Input, frozen=True, kw_only=True):
     """A server as it is to be. What is left out of a change stays as it is."""
 
     transport: str | UnsetType = UNSET
@@ -52,11 +52,11 @@ class ServerSetup(Input, frozen=True, kw_only=True):
     """Values of variables (over HTTP: of headers) that are kept among the secrets."""
 
 
-class Added(ServerSetup, frozen=True, kw_only=True):
+class McpAdded(McpSetup, frozen=True, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=64)]
 
 
-class Proposed(Input, frozen=True, kw_only=True):
+class McpProposed(Input, frozen=True, kw_only=True):
     """A proposal of a project, exactly as it was shown."""
 
     project: str
@@ -64,17 +64,17 @@ class Proposed(Input, frozen=True, kw_only=True):
     hash: str
 
 
-class Install(Input, frozen=True, kw_only=True):
+class McpInstall(Input, frozen=True, kw_only=True):
     commands: tuple[tuple[str, ...], ...]
     """As they were shown; if others would run, none does."""
 
 
-class Which(Input, frozen=True, kw_only=True):
+class McpRefresh(Input, frozen=True, kw_only=True):
     server: str = ""
     """Empty: all of them."""
 
 
-class Accept(Input, frozen=True, kw_only=True):
+class McpAccept(Input, frozen=True, kw_only=True):
     server: str
     tools: dict[str, str]
     """Names of tools, each with the `hash` it was shown with."""
@@ -88,8 +88,8 @@ async def mcp_servers(call: Call[Nothing]) -> Answer:
     return McpPage(server_views(house), preset_views(house), await _proposals(call))
 
 
-@endpoint("POST", SERVERS, scope="admin", body=Added, answer=ServerView, status=201)
-async def add_mcp_server(call: Call[Added]) -> Answer:
+@endpoint("POST", SERVERS, scope="admin", body=McpAdded, answer=ServerView, status=201)
+async def add_mcp_server(call: Call[McpAdded]) -> Answer:
     """Add a server. It is connected in the background; its state tells what comes of it."""
     asked, house = call.given, call.house
     if asked.name in house.config.settings.mcp.servers:
@@ -99,8 +99,8 @@ async def add_mcp_server(call: Call[Added]) -> Answer:
     return _one(house, asked.name)
 
 
-@endpoint("PATCH", ONE, scope="admin", body=ServerSetup, answer=ServerView)
-async def change_mcp_server(call: Call[ServerSetup]) -> Answer:
+@endpoint("PATCH", ONE, scope="admin", body=McpSetup, answer=ServerView)
+async def change_mcp_server(call: Call[McpSetup]) -> Answer:
     """Change a server: switch it on or off, switch tools of it, how it is started."""
     name, house = call.path["name"], call.house
     known = house.config.settings.mcp.servers.get(name)
@@ -119,8 +119,8 @@ async def remove_mcp_server(call: Call[Nothing]) -> None:
     await house.pool.forget(name)
 
 
-@endpoint("POST", SERVERS + "/refresh", scope="run", body=Which, answer=ServerList)
-async def refresh_mcp(call: Call[Which]) -> Answer:
+@endpoint("POST", SERVERS + "/refresh", scope="run", body=McpRefresh, answer=ServerList)
+async def refresh_mcp(call: Call[McpRefresh]) -> Answer:
     """List the tools again, and try servers again that have failed. The answer comes when they
     are ready, or after a while."""
     await call.house.pool.refresh(call.given.server, REFRESH_S)
@@ -128,8 +128,8 @@ async def refresh_mcp(call: Call[Which]) -> Answer:
     return ServerList([one for one in views if call.given.server in ("", one.name)])
 
 
-@endpoint("POST", SERVERS + "/accept", scope="admin", body=Accept, answer=ServerView)
-async def accept_mcp_tools(call: Call[Accept]) -> Answer:
+@endpoint("POST", SERVERS + "/accept", scope="admin", body=McpAccept, answer=ServerView)
+async def accept_mcp_tools(call: Call[McpAccept]) -> Answer:
     """Accept new and changed tools of a server as they are now. Until then they are off."""
     house, asked = call.house, call.given
     server = house.pool.server(asked.server)
@@ -143,8 +143,8 @@ async def accept_mcp_tools(call: Call[Accept]) -> Answer:
     return _one(house, asked.server)
 
 
-@endpoint("POST", SERVERS + "/proposals", scope="admin", body=Proposed, answer=ServerView)
-async def add_proposed_mcp_server(call: Call[Proposed]) -> Answer:
+@endpoint("POST", SERVERS + "/proposals", scope="admin", body=McpProposed, answer=ServerView)
+async def add_proposed_mcp_server(call: Call[McpProposed]) -> Answer:
     """Add a server that a project proposes. It is copied into the configuration, so that what
     the project says later changes nothing."""
     house, asked = call.house, call.given
@@ -158,18 +158,18 @@ async def add_proposed_mcp_server(call: Call[Proposed]) -> Answer:
 
 
 @endpoint(
-    "POST", SERVERS + "/presets/{preset}", scope="admin", body=Install, answer=PresetView,
+    "POST", SERVERS + "/presets/{preset}", scope="admin", body=McpInstall, answer=PresetView,
     status=202,
 )  # fmt: skip
-async def install_mcp_preset(call: Call[Install]) -> Answer:
+async def install_mcp_preset(call: Call[McpInstall]) -> Answer:
     """Install a preset by the commands that were shown, in the background; then it is added."""
     preset = call.path["preset"]
     call.house.installer.install(preset, call.given.commands)
     return next(one for one in preset_views(call.house) if one.id == preset)
 
 
-def _settings(known: dict[str, object], asked: ServerSetup) -> McpServerSettings:
-    names = [f.name for f in structs.fields(ServerSetup) if f.name != "keys"]
+def _settings(known: dict[str, object], asked: McpSetup) -> McpServerSettings:
+    names = [f.name for f in structs.fields(McpSetup) if f.name != "keys"]
     given = {name: getattr(asked, name) for name in names}
     fields = {**known, **{name: value for name, value in given.items() if value is not UNSET}}
     place = "headers" if fields.get("transport") in ("http", "sse") else "env"

@@ -61,6 +61,7 @@ export type Delta = Wire["Delta"];
 export type Retry = Wire["Retry"];
 export type Done = Wire["Done"];
 /** A message that waits for the final answer. */
+export type Progress = Wire["Progress"];
 export type Queued = Wire["Queued"];
 /** What is not kept: pieces of a stream and facts about the session. */
 export type Transient =
@@ -68,6 +69,7 @@ export type Transient =
   | Delta
   | Wire["StreamEnd"]
   | Retry
+  | Progress
   | (Omit<Wire["SessionChanged"], "row"> & { row: SessionRow })
   | Wire["SessionDeleted"]
   | Wire["QueueChanged"]
@@ -94,7 +96,7 @@ export const DEFAULTS: { [T in Block["type"]]: Record<string, unknown> } = {
     thought: 0,
     heard: 0,
   },
-  tool: { provider: "", title: "", arguments: {}, raw: "", agent: "", started: false, rescued: false },
+  tool: { title: "", provider: "", title: "", arguments: {}, raw: "", agent: "", started: false, rescued: false },
   tool_result: { is_error: false, truncated: false, untrusted: false, seconds: 0, files: [] },
   approval_request: {
     level: "normal",
@@ -117,6 +119,7 @@ const TRANSIENT = new Set([
   "delta",
   "stream_end",
   "retry",
+  "progress",
   "session",
   "session_deleted",
   "queue",

@@ -1,6 +1,6 @@
 /** Where the page is: `#/` (new chat), `#/s/<session>`, `#/inbox`, `#/settings/<section>`. */
 
-export const SECTIONS = ["general", "models", "projects", "rules", "account", "users", "audit", "keys"] as const;
+export const SECTIONS = ["general", "models", "projects", "rules", "mcp", "account", "users", "audit", "keys"] as const;
 export type Section = (typeof SECTIONS)[number];
 export type Route =
   | { view: "new" }

@@ -5,7 +5,7 @@ import { hear, refresh } from "./facts";
 import { Folds } from "./folds.svelte";
 import { inbox } from "./inbox.svelte";
 import type { Link } from "./line";
-import type { Event, User } from "./protocol";
+import type { Event, Progress, User } from "./protocol";
 import { toRows, type Row } from "./rows";
 import { sessions } from "./sessions.svelte";
 import type { Frame } from "./sse";
@@ -56,6 +56,10 @@ export class OpenSession {
   readonly row = $derived.by(() => (void this.structure, this.transcript.row));
   /** What waits to be said, the next first. */
   readonly queued = $derived.by(() => (void this.structure, this.transcript.queued));
+  /** How far a call is that runs elsewhere. */
+  progress(call: string): Progress | undefined {
+    return void this.structure, this.transcript.progress.get(call);
+  }
   readonly more = $derived.by(() => (void this.structure, this.transcript.more));
 
   /** Reads a snapshot. What the stream brings meanwhile waits, and is applied on top of it. */

@@ -7,6 +7,7 @@ import {
   type Done,
   type Queued,
   type Event,
+  type Progress,
   type Retry,
   type SessionRow,
   type StreamStart,
@@ -51,6 +52,8 @@ export class Transcript {
   row: SessionRow | null = null;
   done: Done | null = null;
   queued: readonly Queued[] = [];
+  /** How far calls are that run elsewhere, by their ids. */
+  progress = new Map<string, Progress>();
   epoch = "";
   seq = 0;
   more = false;
@@ -141,6 +144,10 @@ export class Transcript {
         return "same"; // the message block that follows takes the stream's place
       case "retry":
         return this.retried(event);
+      case "progress":
+        if (!this.ids.has(event.id)) return "same";
+        this.progress.set(event.id, event);
+        return "blocks";
       case "session":
         if ((this.row?.updated_at ?? 0) > event.row.updated_at) return "same";
         this.row = event.row;
@@ -152,6 +159,7 @@ export class Transcript {
         return "deleted";
       case "done":
         this.done = event;
+        this.progress.clear();
         this.lives.clear();
         return "blocks";
     }

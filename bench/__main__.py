@@ -1,7 +1,7 @@
 """usage: ./dev bench [--json] [GROUP ...]
 
 Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored, verdicts,
-commands. All take about two minutes. Figures depend on the machine and on what else runs on it;
+commands, mcp. All take about two minutes. Figures depend on the machine and on what else runs on it;
 those of the relay were measured beside them.
 """
 
@@ -19,10 +19,18 @@ from bench.figures import Figure, table
 from bench.product import Place, provider, relay, shipmate, signed_in
 from bench.record import record
 from bench.rows import GROUPS, Bench
+from bench.servers import mcp
 from bench.stored import stored
 from bench.verdicts import verdicts
 
-ALL = {**GROUPS, "record": record, "stored": stored, "verdicts": verdicts, "commands": commands}
+ALL = {
+    **GROUPS,
+    "record": record,
+    "stored": stored,
+    "verdicts": verdicts,
+    "commands": commands,
+    "mcp": mcp,
+}
 
 
 async def measure(names: list[str], bench: Bench) -> list[Figure]:

@@ -54,6 +54,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="kill, cut and stop as often as is claimed, and print what came of it (minutes)",
     )
+    parser.addoption(
+        "--mcp",
+        action="store_true",
+        help="install published MCP servers and the conformance suite, and print what ran",
+    )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -71,9 +76,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--offline-model"):
-        return
-    skip = pytest.mark.skip(reason="needs --offline-model")
-    for item in items:
-        if item.get_closest_marker("offline_model"):
-            item.add_marker(skip)
+    for mark, option in (("offline_model", "--offline-model"), ("mcp", "--mcp")):
+        if config.getoption(option):
+            continue
+        for item in items:
+            if item.get_closest_marker(mark):
+                item.add_marker(pytest.mark.skip(reason=f"needs {option}"))

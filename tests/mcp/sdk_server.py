@@ -52,7 +52,7 @@ async def book(trip: Annotated[ElicitationResult[Trip], Resolve(where_to)]) -> s
 @server.tool()
 async def poem(ctx: Context) -> str:
     """Has the client's model write one."""
-    said = await ctx.session.create_message(
+    said = await ctx.session.create_message(  # pyright: ignore[reportDeprecated] - older revisions have it
         [SamplingMessage(role="user", content=TextContent(type="text", text="A line, please"))],
         max_tokens=50,
         related_request_id=ctx.request_id,
@@ -73,7 +73,7 @@ async def slow(ctx: Context) -> str:
 @server.tool()
 async def where(ctx: Context) -> str:
     """The client's folders."""
-    found = await ctx.session.list_roots()
+    found = await ctx.session.list_roots()  # pyright: ignore[reportDeprecated] - older revisions have it
     return ", ".join(str(root.uri) for root in found.roots)
 
 

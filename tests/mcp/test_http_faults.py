@@ -44,7 +44,7 @@ class Bad:
             return Response(status_code=202)
         if method == "initialize":
             self.sessions += 1
-            result = {
+            result: dict[str, Any] = {
                 "protocolVersion": "2025-06-18",
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "bad", "version": "1"},
@@ -110,21 +110,23 @@ async def test_an_error_with_the_code_404_inside_an_answer_is_no_lost_session(
     assert (bad.sessions, bad.calls) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        lambda _: Response("<html>", media_type="text/html"),
-        lambda _: Response("{", media_type="application/json"),
-        lambda _: Response("data: {", media_type="text/event-stream"),
-        lambda _: Response(status_code=307, headers={"location": "http://127.0.0.1:1/elsewhere"}),
-        lambda _: Response(status_code=500),
-    ],
-    ids=["page", "half", "cut stream", "redirect", "failure"],
-)
+INSTEAD = {
+    "page": Response("<html>", media_type="text/html"),
+    "half": Response("{", media_type="application/json"),
+    "cut stream": Response("data: {", media_type="text/event-stream"),
+    "redirect": Response(status_code=307, headers={"location": "http://127.0.0.1:1/elsewhere"}),
+    "failure": Response(status_code=500),
+}
+
+
+@pytest.mark.parametrize("kind", list(INSTEAD))
 async def test_whatever_comes_instead_of_an_answer_is_an_error_and_the_next_call_works(
-    tmp_path: Path, answer: Any
+    tmp_path: Path, kind: str
 ) -> None:
-    bad = Bad([answer])
+    def instead(_number: Any) -> Response:
+        return INSTEAD[kind]
+
+    bad = Bad([instead])
     async with against(tmp_path, bad) as running:
         assert (await called(tmp_path, running, "ok")).is_error
         assert (await called(tmp_path, running, "ok")).text.startswith("ok in s")

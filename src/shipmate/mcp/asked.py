@@ -86,9 +86,12 @@ async def _ask_field(server: str, running: Running, message: str, one: "_Field")
     kind = as_text(one.schema.get("type")) or "string"
     text = f"{server} asks: {message[:_SHOWN]}\n{one.name}{optional}: {about} [{kind}]"
     choices = _choices(one.schema)
+    usual = _usual(one.schema)
+    if usual:
+        choices = tuple(dict.fromkeys((usual, *choices)))
     if kind == "array":
         return await _ask(running, text, choices, multiple=True)
-    return await _ask(running, text, (*choices, DECLINE), freeform=not choices)
+    return await _ask(running, text, (*choices, DECLINE), freeform=not _choices(one.schema))
 
 
 async def _ask(
@@ -133,6 +136,14 @@ def _fields(schema: Any) -> list[_Field]:
     required = as_list(found.get("required"))
     properties = as_object(found.get("properties"))
     return [_Field(name, as_object(one), name in required) for name, one in properties.items()]
+
+
+def _usual(schema: dict[str, Any]) -> str:
+    """What the server would take where the user has no wish of their own; the first choice."""
+    value = schema.get("default")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else ""
 
 
 def _choices(schema: dict[str, Any]) -> tuple[str, ...]:

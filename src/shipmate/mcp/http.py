@@ -91,11 +91,8 @@ def client(
     network: Client, url: str, headers: Mapping[str, str], auth: httpx2.Auth | None, told: Refusals
 ) -> httpx2.AsyncClient:
     """A client for one server. Redirects are followed within its origin."""
-    host = httpx2.URL(url)
-    port = host.port or (443 if host.scheme == "https" else 80)
-    name = f"[{host.host}]" if ":" in host.host else host.host
     return httpx2.AsyncClient(
-        transport=Guarded(network, f"{name}:{port}", told),
+        transport=Guarded(network, httpx2.URL(url).host, told),
         headers=dict(headers),
         auth=auth,
         timeout=None,

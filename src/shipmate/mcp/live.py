@@ -179,8 +179,10 @@ async def _stay(server: Server, live: Live) -> str:
     try:
         while True:
             relist = asyncio.ensure_future(live.relist.wait())
-            await asyncio.wait([ended, relist], return_when=asyncio.FIRST_COMPLETED)
-            relist.cancel()
+            try:
+                await asyncio.wait([ended, relist], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                relist.cancel()
             if ended.done():
                 return await _ending(connection)
             await asyncio.sleep(RELIST_S)

@@ -113,7 +113,6 @@ def signing_in(server: Server, given: Resolved, clock: asyncio.Timeout) -> httpx
         {
             "redirect_uris": [callback or "http://127.0.0.1/api/mcp/callback"],
             "client_name": "shipmate",
-            "token_endpoint_auth_method": "none",
         }
     )
     return OAuthClientProvider(given.url, metadata, Storage(server), redirect, back)

@@ -96,7 +96,7 @@ export const DEFAULTS: { [T in Block["type"]]: Record<string, unknown> } = {
     thought: 0,
     heard: 0,
   },
-  tool: { title: "", provider: "", title: "", arguments: {}, raw: "", agent: "", started: false, rescued: false },
+  tool: { title: "", provider: "", arguments: {}, raw: "", agent: "", started: false, rescued: false },
   tool_result: { is_error: false, truncated: false, untrusted: false, seconds: 0, files: [] },
   approval_request: {
     level: "normal",

@@ -200,7 +200,7 @@ class Rows {
     if (unasked(block)) return;
     const call = this.calls.get(block.call);
     const key = `approval:${block.id}`;
-    this.out.push({ key, kind: "approval", block, name: call?.name ?? "" });
+    this.out.push({ key, kind: "approval", block, name: call?.title || (call?.name ?? "") });
     const mine = call?.parent === this.parent && call.name !== "call_agent";
     if (mine && block.result !== undefined) this.card(call, block);
   }

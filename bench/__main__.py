@@ -1,8 +1,8 @@
 """usage: ./dev bench [--json] [GROUP ...]
 
 Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored, verdicts,
-commands, mcp. All take about two minutes. Figures depend on the machine and on what else runs on it;
-those of the relay were measured beside them.
+commands, mcp. All take about two minutes. Figures depend on the machine and on what else runs on
+it; those of the relay were measured beside them.
 """
 
 import json

@@ -1241,13 +1241,6 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** Accept */
-        Accept: {
-            server: string;
-            tools: {
-                [key: string]: string;
-            };
-        };
         /** Add */
         Add: {
             /** @default [] */
@@ -1265,28 +1258,6 @@ export interface components {
             /** @default  */
             owner?: string;
             path: string;
-        };
-        /** Added */
-        Added: {
-            always_ask?: boolean;
-            call_timeout?: number;
-            command?: string[];
-            cwd?: string;
-            enabled?: boolean;
-            env?: {
-                [key: string]: string | components["schemas"]["SecretRef"];
-            };
-            headers?: {
-                [key: string]: string | components["schemas"]["SecretRef"];
-            };
-            /** @default {} */
-            keys?: {
-                [key: string]: string;
-            };
-            name: string;
-            off?: string[];
-            transport?: string;
-            url?: string;
         };
         /** After */
         After: {
@@ -1835,10 +1806,6 @@ export interface components {
             providers: components["schemas"]["ProviderModels"][];
             version: string;
         };
-        /** Install */
-        Install: {
-            commands: string[][];
-        };
         /**
          * KeepAlive
          * @description Nothing was said for 15 s. An event, not a comment: some readers hide comments.
@@ -1900,11 +1867,82 @@ export interface components {
              */
             what?: "entries" | "files" | "hits" | "lines";
         };
+        /** McpAccept */
+        McpAccept: {
+            server: string;
+            tools: {
+                [key: string]: string;
+            };
+        };
+        /** McpAdded */
+        McpAdded: {
+            always_ask?: boolean;
+            call_timeout?: number;
+            command?: string[];
+            cwd?: string;
+            enabled?: boolean;
+            env?: {
+                [key: string]: string | components["schemas"]["SecretRef"];
+            };
+            headers?: {
+                [key: string]: string | components["schemas"]["SecretRef"];
+            };
+            /** @default {} */
+            keys?: {
+                [key: string]: string;
+            };
+            name: string;
+            off?: string[];
+            transport?: string;
+            url?: string;
+        };
+        /** McpInstall */
+        McpInstall: {
+            commands: string[][];
+        };
         /** McpPage */
         McpPage: {
             presets: components["schemas"]["PresetView"][];
             proposals: components["schemas"]["ProposalView"][];
             servers: components["schemas"]["ServerView"][];
+        };
+        /**
+         * McpProposed
+         * @description A proposal of a project, exactly as it was shown.
+         */
+        McpProposed: {
+            hash: string;
+            name: string;
+            project: string;
+        };
+        /** McpRefresh */
+        McpRefresh: {
+            /** @default  */
+            server?: string;
+        };
+        /**
+         * McpSetup
+         * @description A server as it is to be. What is left out of a change stays as it is.
+         */
+        McpSetup: {
+            always_ask?: boolean;
+            call_timeout?: number;
+            command?: string[];
+            cwd?: string;
+            enabled?: boolean;
+            env?: {
+                [key: string]: string | components["schemas"]["SecretRef"];
+            };
+            headers?: {
+                [key: string]: string | components["schemas"]["SecretRef"];
+            };
+            /** @default {} */
+            keys?: {
+                [key: string]: string;
+            };
+            off?: string[];
+            transport?: string;
+            url?: string;
         };
         /** Me */
         Me: {
@@ -2127,15 +2165,6 @@ export interface components {
             transport: string;
             url: string;
         };
-        /**
-         * Proposed
-         * @description A proposal of a project, exactly as it was shown.
-         */
-        Proposed: {
-            hash: string;
-            name: string;
-            project: string;
-        };
         /** ProviderList */
         ProviderList: {
             configured: components["schemas"]["ProviderView"][];
@@ -2276,30 +2305,6 @@ export interface components {
         /** ServerList */
         ServerList: {
             servers: components["schemas"]["ServerView"][];
-        };
-        /**
-         * ServerSetup
-         * @description A server as it is to be. What is left out of a change stays as it is.
-         */
-        ServerSetup: {
-            always_ask?: boolean;
-            call_timeout?: number;
-            command?: string[];
-            cwd?: string;
-            enabled?: boolean;
-            env?: {
-                [key: string]: string | components["schemas"]["SecretRef"];
-            };
-            headers?: {
-                [key: string]: string | components["schemas"]["SecretRef"];
-            };
-            /** @default {} */
-            keys?: {
-                [key: string]: string;
-            };
-            off?: string[];
-            transport?: string;
-            url?: string;
         };
         /** ServerView */
         ServerView: {
@@ -2817,6 +2822,13 @@ export interface components {
         Ways: {
             password: boolean;
         };
+        /** Which */
+        Which: {
+            /** @default  */
+            id?: string;
+            /** @default  */
+            session?: string;
+        };
         /** Window */
         Window: {
             /** @default 0 */
@@ -2851,18 +2863,6 @@ export interface components {
         "shipmate.handlers.decisions.Whose": {
             /** @default  */
             owner?: string;
-        };
-        /** Which */
-        "shipmate.handlers.mcp.Which": {
-            /** @default  */
-            server?: string;
-        };
-        /** Which */
-        "shipmate.handlers.queue.Which": {
-            /** @default  */
-            id?: string;
-            /** @default  */
-            session?: string;
         };
         /** Whose */
         "shipmate.handlers.queue.Whose": {
@@ -3181,7 +3181,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Added"];
+                "application/json": components["schemas"]["McpAdded"];
             };
         };
         responses: {
@@ -3214,7 +3214,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Accept"];
+                "application/json": components["schemas"]["McpAccept"];
             };
         };
         responses: {
@@ -3249,7 +3249,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Install"];
+                "application/json": components["schemas"]["McpInstall"];
             };
         };
         responses: {
@@ -3282,7 +3282,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Proposed"];
+                "application/json": components["schemas"]["McpProposed"];
             };
         };
         responses: {
@@ -3315,7 +3315,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["shipmate.handlers.mcp.Which"];
+                "application/json": components["schemas"]["McpRefresh"];
             };
         };
         responses: {
@@ -3379,7 +3379,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ServerSetup"];
+                "application/json": components["schemas"]["McpSetup"];
             };
         };
         responses: {

@@ -1,10 +1,12 @@
 """Branches of a session: whole units, nothing left open, the other session untouched."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
+from shipmate.database.store import SessionFilter
 from shipmate.errors import NotFoundError, ShipmateError
 from shipmate.llm.scripted import call, say, together
 from shipmate.protocol import (
@@ -20,6 +22,7 @@ from shipmate.protocol import (
     User,
 )
 from shipmate.session.branches import branch
+from shipmate.session.executor import new_session_id
 from tests.play import Stage, stage
 from tests.session.trade import TOOLS, done, log_of, roles
 
@@ -191,3 +194,42 @@ async def test_what_cannot_be_branched_is_refused(tmp_path: Path) -> None:
             await fork(play, tmp_path, "nope", said.id)
         with pytest.raises(ShipmateError, match="message of yours"):
             await fork(play, tmp_path, session, said.id, text="x")
+
+
+async def test_a_branch_that_a_dying_server_left_without_its_message_gets_it(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, [say("a"), say("b")], tools=TOOLS) as play:
+        session = await play.create()
+        await play.say(session, "frist")
+        (asked,) = await play.blocks(session, User)
+        made = new_session_id("c1", "")
+        # the branch is kept, its message not yet: here the server died
+        await play.store.fill_session(structs.replace(await play.row(session), id=made), [])
+        assert await fork(play, tmp_path, session, asked.id, text="first", client_id="c1") == made
+        await play.watch(made)
+        assert texts(await play.store.history(made)) == ["first", "b"]
+
+
+async def test_asked_for_at_once_there_is_one_branch(tmp_path: Path) -> None:
+    async with stage(tmp_path, [say("a"), say("b")], tools=TOOLS) as play:
+        session = await play.create()
+        await play.say(session, "first")
+        (asked,) = await play.blocks(session, User)
+        options = {"text": "anew", "client_id": "c1"}
+        forks = (fork(play, tmp_path, session, asked.id, **options) for _ in range(5))
+        (made,) = set(await asyncio.gather(*forks))
+        await play.watch(made)
+        assert texts(await play.store.history(made)) == ["anew", "b"]
+        assert len(await play.blocks(made, System)) == 1
+        assert len(await play.store.sessions(SessionFilter())) == 2
+
+
+async def test_nothing_is_made_for_an_empty_message(tmp_path: Path) -> None:
+    async with stage(tmp_path, [say("a")], tools=TOOLS) as play:
+        session = await play.create()
+        await play.say(session, "first")
+        (asked,) = await play.blocks(session, User)
+        with pytest.raises(ShipmateError, match="empty"):
+            await fork(play, tmp_path, session, asked.id, text=" \n")
+        assert len(await play.store.sessions(SessionFilter())) == 1

@@ -246,7 +246,10 @@ def _is_json(body: bytes) -> bool:
 def fill_session(
     db: sqlite3.Connection, row: SessionRow, blocks: Sequence[tuple[str, Kept]]
 ) -> SessionRow:
-    """A new session with blocks that are numbered already."""
+    """A new session with blocks that are numbered already; the one that stands where its id is
+    known."""
+    if db.execute("SELECT 1 FROM sessions WHERE id = ?", (row.id,)).fetchone():
+        return read_session(db, row.id)
     insert_session(db, row)
     values = [(row.id, block, k.pos, k.seq, k.type, k.json) for block, k in blocks]
     db.executemany(_SAVE, [(*v, row_hash(*v)) for v in values])

@@ -30,6 +30,7 @@ from shipmate.protocol import (
 )
 from shipmate.session.copies import Item, closed, items, numbered, wary
 from shipmate.session.executor import Executor, new_session_id
+from shipmate.session.queue import check_said
 
 NOT_RUN = "Not run: this branch was made before it ran."
 MARK = " (branch)"
@@ -51,13 +52,14 @@ async def branch(  # noqa: PLR0913 - what it is made of, where it is put, whose 
     was attached to it. `outputs`: where the whole outputs of calls are stored, by session.
     With a `client_id` it is made once."""
     made = new_session_id(client_id, owner)
-    if client_id:
-        with contextlib.suppress(NotFoundError):
-            return await executor.store.session(made)
+    if client_id and (known := await _made_before(executor, made, client_id if text else "")):
+        return known
     row = await executor.store.session(session)
     found = items(await executor.store.window(session, limit=ALL))
     target = _target(found, block, session)
     given = _edited(found, target) if text else []
+    if text:
+        check_said(text, given)
     cut = min([target.kept.pos, *(one.pos for one in given)]) - (1 if text else 0)
     note = System(text=f"A branch of “{row.title or session}”.", code="branch")
     taken = _up_to(found, cut)
@@ -82,6 +84,16 @@ async def branch(  # noqa: PLR0913 - what it is made of, where it is put, whose 
         await executor.send(made, text, attachments=again, client_id=client_id)
         row = await executor.store.session(made)
     return row
+
+
+async def _made_before(executor: Executor, made: str, sent: str) -> SessionRow | None:
+    """The branch, where it stands already, and in it the message with the `client_id` that is
+    `sent`: a server may have died between the two."""
+    with contextlib.suppress(NotFoundError):
+        row = await executor.store.session(made)
+        if not sent or sent in (await executor.door.transcript(made)).users:
+            return row
+    return None
 
 
 def _target(found: Sequence[Item], block: str, session: str) -> Item:
@@ -173,4 +185,4 @@ def _copy_outputs(source: Path, target: Path) -> None:
     """`read_file output:<call>` works in the branch, too. A disk that is full loses only that."""
     if source.is_dir():
         with contextlib.suppress(OSError, shutil.Error):
-            shutil.copytree(source, target)
+            shutil.copytree(source, target, dirs_exist_ok=True)

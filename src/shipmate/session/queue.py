@@ -24,6 +24,11 @@ Say: TypeAlias = Callable[[str, User, Sequence[Attachment]], Awaitable[User]]
 """Says something in a session, in the session's turn."""
 
 
+def check_said(text: str, attachments: Sequence[Attachment]) -> None:
+    if not text.strip() and not attachments:
+        raise ShipmateError("The message is empty: write something, or attach something.")
+
+
 @dataclass(slots=True)
 class Queue:
     """The queues of all sessions. A round that was stopped, cut off or failed holds its
@@ -56,8 +61,7 @@ class Queue:
     ) -> Queued:
         """Queue a message; where nothing runs and nothing waits it is said at once. The same
         `client_id` is queued and said once."""
-        if not text.strip() and not attachments:
-            raise ShipmateError("The message is empty: write something, or attach something.")
+        check_said(text, attachments)
         now = time.time_ns() // 1_000_000
         new = Queued(text=text, attachments=tuple(attachments), client_id=client_id, at=now)
         async with self.door.turn(session):

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import UNSET
@@ -14,6 +15,7 @@ from shipmate.protocol import (
     ToolResult,
 )
 from shipmate.session.deciding import DecidedError
+from shipmate.session.decision import UnfitError
 from tests.play import stage
 from tests.session.trade import TOOLS, done, log_of, roles
 
@@ -177,6 +179,31 @@ async def test_a_question_waits_and_its_answer_is_the_result(tmp_path: Path) -> 
         assert "b" in result.text
         with pytest.raises(ConflictError):
             await play.executor.answer(session, "c")
+
+
+@pytest.mark.parametrize(
+    ("multiple", "wrong", "right"),
+    [
+        (False, ["", "c", "A", "a, b", "a, b,"], "a"),
+        (True, ["", "c", "a, c", "a,", "a; b, c", "a b, c"], "b, c, a"),
+    ],
+)
+async def test_a_question_takes_its_options_alone_where_it_says_so(
+    tmp_path: Path, multiple: bool, wrong: list[str], right: str
+) -> None:
+    asked: dict[str, Any] = {"options": ["a", "b, c", "b"], "multiple": multiple}
+    script = [call("ask_user", question="Which?", allow_freeform=False, **asked), say("Good.")]
+    async with stage(tmp_path, script, tools=TOOLS) as play:
+        session = await play.create()
+        await play.say(session, "go")
+        for text in wrong:
+            with pytest.raises(UnfitError, match="a, b, c, b"):
+                await play.executor.answer(session, text)
+        assert (await play.row(session)).status == "waiting_answer"
+        await play.executor.answer(session, f" {right}\n")
+        assert done(await play.watch(session)).finished
+        (question,) = await play.blocks(session, AskUser)
+        assert question.result == right
 
 
 async def test_a_message_in_place_of_an_answer_closes_what_waits(tmp_path: Path) -> None:

@@ -98,7 +98,8 @@ async def pending(call: Call[Whose]) -> Answer:
 
 @endpoint("POST", "/api/agent/answer", scope="approve", body=Reply, answer=AskUser)
 async def answer(call: Call[Reply]) -> Answer:
-    """Answer a question of the agent. The first answer wins: the second gets 409 with it."""
+    """Answer a question of the agent. The first answer wins: the second gets 409 with it. 422:
+    it is none of the options, and the question takes nothing else; it waits on."""
     asked = call.given
     return await call.house.executor.answer(asked.session, asked.answer, block=asked.id)
 

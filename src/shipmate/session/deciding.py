@@ -19,6 +19,8 @@ from shipmate.session.rounds import Assemble
 from shipmate.session.standing import standing
 from shipmate.tools.tool import ToolError
 
+_HOW_MANY = {False: "one", True: "one or more"}
+
 
 class DecidedError(ConflictError):
     """Somebody, or something, decided first; `block` is what stands."""
@@ -61,7 +63,9 @@ class Deciding:
         """Answer a pending question."""
 
         def revise(kept: AnyBlock) -> AnyBlock:
-            return structs.replace(undecided(kept, AskUser), result=text)
+            asked = undecided(kept, AskUser)
+            said = text if asked.allow_freeform else _offered(asked, text.strip())
+            return structs.replace(asked, result=said)
 
         async with self.door.turn(session):
             transcript = await self.door.transcript(session)
@@ -134,6 +138,21 @@ async def _judged(calls: Calls, call: ToolCall) -> Judged:
     except ToolError as error:
         raise UnfitError(f"With these arguments it cannot run. {error}") from error
     return judged
+
+
+def _offered(asked: AskUser, text: str) -> str:
+    """The text, where it is one of the options; several are joined by ", "."""
+    if text in asked.options:
+        return text
+    joined, reached = f"{text}, ", {0}
+    for at in range(len(joined) if asked.multiple else 0):
+        if at in reached:
+            chosen = (f"{one}, " for one in asked.options)
+            reached |= {at + len(one) for one in chosen if joined.startswith(one, at)}
+    if len(joined) not in reached:
+        offered = ", ".join(asked.options)
+        raise UnfitError(f"This question takes {_HOW_MANY[asked.multiple]} of: {offered}.")
+    return text
 
 
 def undecided(kept: AnyBlock, kind: type[Pending]) -> Any:

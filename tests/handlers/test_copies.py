@@ -103,3 +103,21 @@ async def test_reading_is_enough_to_export_and_no_more(house: Whole) -> None:
     for target in (f"{path}/fork", IMPORT):
         body = b'{"block": "m", "shipmate": 1, "blocks": []}'
         assert (await house.call("POST", target, body, secret=reader)).status == 403
+
+
+async def test_agents_in_agents_without_end_are_a_session_like_any_other(house: Whole) -> None:
+    blocks: list[dict[str, Any]] = [{"type": "user", "id": "u", "text": "x"}]
+    above: dict[str, str] = {}
+    for n in range(2000):
+        said = {"type": "message", "id": f"m{n}", "text": "t", **above}
+        call = {"type": "tool", "id": f"c{n}", "message": f"m{n}", "name": "call_agent", **above}
+        blocks += [said, {**call, "started": True}]
+        above = {"parent": f"c{n}"}
+    answer = await house.call(
+        "POST", IMPORT, msgspec.json.encode({"shipmate": 1, "blocks": blocks})
+    )
+    assert answer.status == 200, answer.body
+    session = f"/api/agent/sessions/{answer.json['id']}"
+    kept = msgspec.json.decode((await house.call("GET", f"{session}/export?format=json")).body)
+    results = [b["call"] for b in kept["blocks"] if b["type"] == "tool_result"]
+    assert results == [f"c{n}" for n in reversed(range(2000))]

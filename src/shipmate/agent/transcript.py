@@ -163,11 +163,12 @@ class Transcript:
     def below(self, call: str) -> list["Transcript"]:
         """The thread of `call` and those of the sub-agents of that one, innermost first."""
         found: list[Transcript] = []
-        if thread := self._threads.get(call):
-            for inner in thread.open_calls():
-                found += self.below(inner.id)
-            found.append(thread)
-        return found
+        left = [call]
+        while left:  # by hand, as a file that was imported may nest them without end
+            if thread := self._threads.get(left.pop()):
+                found.append(thread)
+                left += [inner.id for inner in thread.open_calls()]
+        return found[::-1]
 
     def threads(self) -> list["Transcript"]:
         """All threads in which something may be open, innermost first, the main one last."""

@@ -103,17 +103,18 @@ async def test_an_unknown_session_is_404(house: Whole, method: str) -> None:
 
 async def test_a_session_is_renamed_and_switched(house: Whole) -> None:
     path = f"/api/agent/sessions/{await make(house)}"
-    row = (await house.call("PATCH", path, b'{"title": "New"}')).json
-    assert row["title"] == "New"
+    row = (await house.call("PATCH", path, b'{"title": " New\\nname "}')).json
+    assert row["title"] == "New name"
     for wrong, status in {
         b"{}": 422,
+        b'{"title": " \\n"}': 400,
         b'{"title": ""}': 422,
         b'{"status": "running"}': 422,
         b'{"provider": "no/pe"}': 404,
         b'{"agent": "nope"}': 404,
     }.items():
         assert (await house.call("PATCH", path, wrong)).status == status, wrong
-    assert (await house.call("GET", path)).json["session"]["title"] == "New"
+    assert (await house.call("GET", path)).json["session"]["title"] == "New name"
 
 
 async def test_a_deleted_session_is_gone(house: Whole) -> None:

@@ -26,9 +26,15 @@ BYPASS_ON = (
 BYPASS_OFF = "The bypass was turned off: from the next call on, every change of a file asks again."
 
 
-def check_changeable(fields: Mapping[str, Any]) -> None:
+def changes(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of them; a title is one line."""
     if unknown := set(fields) - CHANGEABLE:
         raise ShipmateError(f"These fields cannot be changed: {', '.join(sorted(unknown))}.")
+    if "title" not in fields:
+        return dict(fields)
+    if not (title := " ".join(fields["title"].split())):
+        raise ShipmateError("The title is empty: write one.")
+    return {**fields, "title": title}
 
 
 async def told(store: Store, session: str, fields: Mapping[str, Any]) -> list[System]:

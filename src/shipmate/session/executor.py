@@ -12,7 +12,7 @@ from shipmate.agent.context import LoadImage, no_image
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Store
-from shipmate.errors import ConflictError, NotFoundError, ShipmateError
+from shipmate.errors import ConflictError, NotFoundError
 from shipmate.faults import point
 from shipmate.llm.windows import Windows
 from shipmate.protocol import (
@@ -30,7 +30,7 @@ from shipmate.protocol import (
 from shipmate.session import following
 from shipmate.session.background import Background
 from shipmate.session.beside import Beside
-from shipmate.session.changing import check_changeable, told
+from shipmate.session.changing import changes, told
 from shipmate.session.compacting import Compacting
 from shipmate.session.deciding import Deciding
 from shipmate.session.decision import Decision
@@ -38,7 +38,7 @@ from shipmate.session.door import Door
 from shipmate.session.engine import Engine
 from shipmate.session.hub import Frame, Hub
 from shipmate.session.ledgers import Ledgers
-from shipmate.session.queue import Queue
+from shipmate.session.queue import Queue, check_said
 from shipmate.session.recovery import RESUMED, recover, to_resume
 from shipmate.session.rounds import STOP, Assemble, Rounds
 from shipmate.session.titles import Titles, provisional
@@ -138,8 +138,7 @@ class Executor:
     ) -> User:
         """Say something. While a round runs it reaches the model before its next step; what
         waited for the user is closed as not run. The same `client_id` is said once."""
-        if not text.strip() and not attachments:
-            raise ShipmateError("The message is empty: write something, or attach something.")
+        check_said(text, attachments)
         async with self.door.turn(session):
             transcript = await self.door.transcript(session)
             if client_id and (said := transcript.users.get(client_id)):
@@ -246,7 +245,7 @@ class Executor:
 
     async def update(self, session: str, **fields: Any) -> SessionRow:
         """Change the row; see `session.changing`."""
-        check_changeable(fields)
+        fields = changes(fields)
         async with self.door.turn(session):
             notices = await told(self.store, session, fields)
             return (await self.door.record(session, *notices, row=fields)).row

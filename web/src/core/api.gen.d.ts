@@ -14,8 +14,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Answer a question of the agent. The first answer wins: the second gets 409 with it.
-         * @description Answer a question of the agent. The first answer wins: the second gets 409 with it.
+         * Answer a question of the agent. The first answer wins: the second gets 409 with it. 422:
+         * @description Answer a question of the agent. The first answer wins: the second gets 409 with it. 422:
+         *     it is none of the options, and the question takes nothing else; it waits on.
          */
         post: operations["answer"];
         delete?: never;

@@ -68,14 +68,20 @@ async def test_a_window_that_fills_is_compacted_before_the_next_call(tmp_path: P
         assert used[0].prompt == 900, "the summary's own tokens count"
 
 
-async def test_a_summary_that_fails_is_replaced_by_an_extract(tmp_path: Path) -> None:
-    failing = ModelError("down", kind="provider")
+@pytest.mark.parametrize(
+    "given",
+    [ModelError("down", kind="provider"), say(" "), say("word " * 40_000)],
+    ids=["fails", "nothing", "no end"],
+)
+async def test_a_summary_that_is_none_is_replaced_by_an_extract(
+    tmp_path: Path, given: Reply | ModelError
+) -> None:
     script = [*reads(4), together(*reads(7)[4:]), say("Done.")]
-    async with stage(tmp_path, apart(script, [failing]), tools=TOOLS, info=SMALL) as play:
+    async with stage(tmp_path, apart(script, [given]), tools=TOOLS, info=SMALL) as play:
         session = await filled(tmp_path, play, 7)
         assert done(await play.say(session, TASK)).finished
         (summary,) = await play.blocks(session, Summary)
-        assert "gave no summary" in summary.text
+        assert "gave no usable summary" in summary.text
         assert 'called look {"path":"0.txt"}' in summary.text
 
 

@@ -176,16 +176,21 @@ class Compaction:
     # --- the text -------------------------------------------------------------------------
 
     async def _text(self, cut: Cut) -> tuple[str, Spent | None]:
-        """The model's summary, or an extract where it gives none; and what that took."""
+        """The model's summary, or an extract where it gives none, or one that is no shorter than
+        what it sums up; and what that took."""
         room = round(0.6 * self.window)
         shown = next(
             (text for size in CUTS if estimate_tokens(text := _shown(cut, size)) <= room),
             _shown(cut, CUTS[-1])[-room:],
         )
         reply = await _asked(self.agent.model, f"{ASK}{shown}")
-        if reply is None or not reply.text.strip():
+        if reply is None:
             return _extract(cut), None
-        return reply.text.strip(), spent(self.agent.model.info, reply.usage)
+        text = reply.text.strip()
+        replaced = sum(self.context.meter.measure(part.messages) for part in cut.parts)
+        if not text or estimate_tokens(text) >= replaced:
+            text = _extract(cut)
+        return text, spent(self.agent.model.info, reply.usage)
 
 
 async def _asked(model: Model, text: str) -> Reply | None:
@@ -221,7 +226,7 @@ def _extract(cut: Cut) -> str:
                 lines += [_short(message.text, 200)] if message.text.strip() else []
                 lines += [f"called {c.name} {_short(c.arguments, 120)}" for c in message.calls]
     kept = "\n".join(lines[-TAIL:])
-    return f"The model gave no summary; an extract of what the agent said and did:\n{kept}"
+    return f"The model gave no usable summary; an extract of what the agent said and did:\n{kept}"
 
 
 def _short(text: str, size: int) -> str:

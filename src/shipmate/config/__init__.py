@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.config import document
-from shipmate.config.agent_files import read_agents
+from shipmate.config.agent_files import (
+    FOLDER,
+    agent_text,
+    check_name,
+    parse_agent,
+    read_agents,
+)
 from shipmate.config.check import checked
 from shipmate.config.settings import AgentSettings, Settings
 from shipmate.errors import ConfigError, NotFoundError, did_you_mean
@@ -113,6 +119,43 @@ class Config:
         self.set(("providers", provider), None)
         if ref is not None and ref.secret == provider:
             self.secrets.forget(provider)
+
+    def add_agent_file(self, agent: str, text: str) -> None:
+        """Add an agent as a Markdown file of the data directory."""
+        place = f"{FOLDER}/{agent}.md"
+        check_name(agent, place, self.settings.agents)
+        if agent in self.agent_files:
+            raise ConfigError(f"There is an agent {agent!r} already; choose another name.")
+        self._write_agent(agent, text, parse_agent(text, place))
+
+    def set_agent(self, agent: str, fields: Mapping[str, Any]) -> None:
+        """Change an agent where it stands: its file, or its table in `config.toml`."""
+        place = f"{FOLDER}/{agent}.md"
+        if agent in self.agent_files:
+            kept = {**document.plain(self.agent_files[agent]), **fields}
+            settings = checked(kept, AgentSettings, place)
+            self._write_agent(agent, agent_text(settings, place), settings)
+            return
+        kept = document.plain(self.settings.agents.get(agent, AgentSettings()))
+        if "prompt" in fields:
+            kept.pop("prompt_file", None)
+        lean = {name: value for name, value in {**kept, **fields}.items() if value}
+        self.set(("agents", agent), lean)
+
+    def remove_agent(self, agent: str) -> None:
+        """Remove an agent of one's own, or the changes to a built-in one."""
+        self._known("agent of yours", agent, self.agents)
+        if agent in self.agent_files:
+            (self.data / FOLDER / f"{agent}.md").unlink(missing_ok=True)
+            self.agent_files = {k: v for k, v in self.agent_files.items() if k != agent}
+        else:
+            self.set(("agents", agent), None)
+
+    def _write_agent(self, agent: str, text: str, settings: AgentSettings) -> None:
+        folder = self.data / FOLDER
+        folder.mkdir(mode=0o700, exist_ok=True)
+        write_private(folder / f"{agent}.md", text.encode())
+        self.agent_files = {**self.agent_files, agent: settings}
 
     def add_mcp_server(
         self, server: str, settings: McpServerSettings, keys: Mapping[str, str] = {}

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from shipmate.config import document
 from shipmate.config.check import checked
 from shipmate.config.settings import AgentSettings
@@ -28,7 +30,7 @@ def read_agents(data: Path, taken: Mapping[str, AgentSettings]) -> dict[str, Age
     for file in sorted((data / FOLDER).glob("*.md")):
         place = f"{FOLDER}/{file.name}"
         try:
-            _check_name(file.stem, place, taken)
+            check_name(file.stem, place, taken)
             found[file.stem] = parse_agent(document.read(file), place)
         except ConfigError as error:
             problems.append(str(error))
@@ -37,7 +39,27 @@ def read_agents(data: Path, taken: Mapping[str, AgentSettings]) -> dict[str, Age
     return found
 
 
-def _check_name(name: str, place: str, taken: Mapping[str, AgentSettings]) -> None:
+def agent_text(settings: AgentSettings, place: str) -> str:
+    """The file that `parse_agent` reads as these settings."""
+    front = [f"description: {_quote(settings.description)}"] if settings.description else []
+    if settings.providers:
+        front.append(f"providers: [{', '.join(settings.providers)}]")
+    if settings.model:
+        front.append(f"model: {_quote(settings.model)}")
+    front.append(f"max_steps: {settings.max_steps}")
+    text = "\n".join([_FENCE, *front, _FENCE, "", settings.prompt.strip(), ""])
+    if parse_agent(text, place) != msgspec.structs.replace(
+        settings, prompt=settings.prompt.strip()
+    ):
+        raise ConfigError(f"{place}: write the description on one line, with one kind of quotes")
+    return text
+
+
+def _quote(text: str) -> str:
+    return f"'{text}'" if '"' in text else f'"{text}"'
+
+
+def check_name(name: str, place: str, taken: Mapping[str, AgentSettings]) -> None:
     if not NAME.fullmatch(name):
         raise ConfigError(f"{place}: a name has letters, digits, - and _ only, 40 at most")
     if name in taken:

@@ -32,13 +32,13 @@ log = logging.getLogger(__name__)
 _COLUMNS = (
     "id, agent, provider, project, title, bypass_approval, archived, status, pending_approval, "
     "pending_question, created_at, updated_at, last_seq, tokens, context_tokens, context_max, "
-    "context_source, error, untrusted, owner, readers"
+    "context_source, error, untrusted, owner, readers, pinned"
 )
 _PLAIN = frozenset(
     {
         *("agent", "provider", "project", "title", "bypass_approval", "archived", "status"),
         *("pending_approval", "pending_question", "error", "created_at", "updated_at", "owner"),
-        "untrusted",
+        *("untrusted", "pinned"),
     }
 )
 _SAVE = """
@@ -59,7 +59,7 @@ def to_row(columns: Sequence[Any]) -> SessionRow:
     fields = dict(zip(names, columns[:14], strict=True))
     fields["bypass_approval"] = bool(fields["bypass_approval"])
     fields["archived"] = bool(fields["archived"])
-    error, untrusted, owner, readers = columns[17:]
+    error, untrusted, owner, readers, pinned = columns[17:]
     return SessionRow(
         **fields,
         context_usage=_usage(*columns[14:17]),
@@ -67,6 +67,7 @@ def to_row(columns: Sequence[Any]) -> SessionRow:
         untrusted=bool(untrusted),
         owner=owner,
         readers=_readers(readers),
+        pinned=bool(pinned),
     )
 
 
@@ -116,6 +117,8 @@ def list_sessions(db: sqlite3.Connection, wanted: SessionFilter) -> list[Session
         conditions["project = ?"] = wanted.project
     if wanted.archived is not None:
         conditions["archived = ?"] = wanted.archived
+    if wanted.pinned is not None:
+        conditions["pinned = ?"] = wanted.pinned
     if wanted.status:
         conditions["status = ?"] = wanted.status
     if wanted.owner is not None:

@@ -146,6 +146,10 @@ class SqliteStore:
         kept = await self.read(lambda db: rows.read_blocks(db, tail, *values))
         return kept[::-1]
 
+    async def of_type(self, session: str, kind: str) -> list[Kept]:
+        tail = "AND type = ? ORDER BY pos"
+        return await self.read(lambda db: rows.read_blocks(db, tail, session, kind))
+
     async def queue(self, session: str) -> list[Queued]:
         return await self.read(lambda db: read_queue(db, session))
 

@@ -45,6 +45,7 @@ class Written:
 class SessionFilter:
     project: str = ""
     archived: bool | None = False
+    pinned: bool | None = None
     status: str = ""
     before: tuple[int, str] | None = None
     """Rows updated before this (time, id): the cursor of a page."""
@@ -126,6 +127,10 @@ class Store(Protocol):
 
     async def window(self, session: str, before: int = 0, limit: int = 100) -> list[Kept]:
         """The last `limit` blocks (before the place `before`), by `pos`."""
+        ...
+
+    async def of_type(self, session: str, kind: str) -> list[Kept]:
+        """All blocks of one type, by `pos`."""
         ...
 
     async def queue(self, session: str) -> list[Queued]:

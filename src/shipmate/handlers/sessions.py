@@ -23,6 +23,7 @@ from shipmate.session.hub import frame
 class ListSessions(Input, frozen=True, kw_only=True):
     project: str = ""
     archived: Literal["false", "true", "all"] = "false"
+    pinned: Literal["true", "all"] = "all"
     status: Status | Literal[""] = ""
     cursor: str = ""
     """From the answer before; empty: from the newest."""
@@ -85,6 +86,7 @@ class _RawView(msgspec.Struct, frozen=True):
 class Change(Input, frozen=True, kw_only=True):
     title: Annotated[str, Meta(min_length=1, max_length=300)] | UnsetType = UNSET
     archived: bool | UnsetType = UNSET
+    pinned: bool | UnsetType = UNSET
     bypass_approval: bool | UnsetType = UNSET
     untrusted: bool | UnsetType = UNSET
     """False gives the session its automatic approvals back."""
@@ -117,6 +119,7 @@ async def list_sessions(call: Call[ListSessions]) -> Answer:
     chosen = SessionFilter(
         project=asked.project,
         archived=archived,
+        pinned=True if asked.pinned == "true" else None,
         status=asked.status,
         before=_before(asked.cursor),
         limit=asked.limit,
@@ -177,7 +180,7 @@ def _live(house: House, session: str) -> list[LiveText]:
     audit=("bypass_approval", "readers", "untrusted"),
 )
 async def change_session(call: Call[Change]) -> Answer:
-    """Change the title, archive, switch the bypass, the model or the agent; trust the session
+    """Change the title, archive, pin, switch the bypass, the model or the agent; trust the session
     again. The bypass and trust need the scope `approve` as well: they approve in advance."""
     fields = {k: v for k, v in structs.asdict(call.given).items() if v is not UNSET}
     if not fields:

@@ -5,12 +5,14 @@ from types import ModuleType
 import msgspec
 
 from shipmate.handlers import (
+    agents,
     auditing,
     auth,
     chat,
     compacting,
     copies,
     decisions,
+    health,
     info,
     mcp,
     mcp_sign_in,
@@ -19,6 +21,7 @@ from shipmate.handlers import (
     projects,
     providers,
     queue,
+    reading,
     rules,
     sessions,
     settings,
@@ -31,8 +34,10 @@ from shipmate.handlers.route import Answer, Call, Endpoint, Nothing, endpoint
 
 NOUNS: tuple[ModuleType, ...] = (
     info,
+    agents,
     sessions,
     copies,
+    reading,
     chat,
     compacting,
     decisions,
@@ -44,6 +49,7 @@ NOUNS: tuple[ModuleType, ...] = (
     mcp,
     mcp_sign_in,
     settings,
+    health,
     stored,
     auth,
     usage,

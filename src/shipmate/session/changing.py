@@ -9,7 +9,10 @@ from shipmate.errors import ShipmateError
 from shipmate.protocol import SessionRow, System
 
 CHANGEABLE = frozenset(
-    {"title", "archived", "bypass_approval", "provider", "agent", "untrusted", "readers"}
+    {
+        *("title", "archived", "pinned", "bypass_approval", "provider", "agent"),
+        *("untrusted", "readers"),
+    }
 )
 CODE = "changed"
 """Of the notices."""

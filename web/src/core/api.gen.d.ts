@@ -480,8 +480,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the title, archive, switch the bypass, the model or the agent; trust the session
-         * @description Change the title, archive, switch the bypass, the model or the agent; trust the session
+         * Change the title, archive, pin, switch the bypass, the model or the agent; trust the session
+         * @description Change the title, archive, pin, switch the bypass, the model or the agent; trust the session
          *     again. The bypass and trust need the scope `approve` as well: they approve in advance.
          */
         patch: operations["change_session"];
@@ -528,6 +528,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent/sessions/{id}/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where words stand in a session: in all of it, whatever a page has loaded.
+         * @description Where words stand in a session: in all of it, whatever a page has loaded.
+         */
+        get: operations["find_in_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agent/sessions/{id}/fork": {
         parameters: {
             query?: never;
@@ -543,6 +563,46 @@ export interface paths {
          *     message anew. The session itself stays as it is.
          */
         post: operations["fork_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/sessions/{id}/outline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The user's messages in a session, each by its beginning.
+         * @description The user's messages in a session, each by its beginning.
+         */
+        get: operations["session_outline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/sessions/{id}/plain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An address of the whole session as one page without scripts, to print or to be read out.
+         * @description An address of the whole session as one page without scripts, to print or to be read out.
+         */
+        post: operations["plain_address"];
         delete?: never;
         options?: never;
         head?: never;
@@ -628,6 +688,56 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The agents with their prompts, and the tools that can be given to them.
+         * @description The agents with their prompts, and the tools that can be given to them.
+         */
+        get: operations["agents"];
+        put?: never;
+        /**
+         * Add an agent as a Markdown file of the data directory. What does not fit is named with its
+         * @description Add an agent as a Markdown file of the data directory. What does not fit is named with its
+         *     line.
+         */
+        post: operations["add_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove an agent, with its file; of a built-in one only what was changed.
+         * @description Remove an agent, with its file; of a built-in one only what was changed.
+         */
+        delete: operations["remove_agent"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an agent where it stands; of a built-in one the changes go to `config.toml`. It holds
+         * @description Change an agent where it stands; of a built-in one the changes go to `config.toml`. It holds
+         *     from the next round on.
+         */
+        patch: operations["change_agent"];
         trace?: never;
     };
     "/api/audit": {
@@ -846,6 +956,27 @@ export interface paths {
          * @description How one signs in here.
          */
         get: operations["ways"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What `shipmate doctor` finds on the server's machine: it is asked in a process of its own,
+         * @description What `shipmate doctor` finds on the server's machine: it is asked in a process of its own,
+         *     so that nothing it tries holds up the server.
+         */
+        get: operations["doctor"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1153,8 +1284,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The interface's settings, defaults included.
-         * @description The interface's settings, defaults included.
+         * The settings, defaults included.
+         * @description The settings, defaults included.
          */
         get: operations["settings"];
         put?: never;
@@ -1163,9 +1294,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change settings, in the configuration file as well. If one value does not fit, none is
-         * @description Change settings, in the configuration file as well. If one value does not fit, none is
-         *     changed and the answer says which and why.
+         * Change settings, in the configuration file as well. If one value of a section does not fit,
+         * @description Change settings, in the configuration file as well. If one value of a section does not fit,
+         *     none of it is changed and the answer says which and why.
          */
         patch: operations["change_settings"];
         trace?: never;
@@ -1265,16 +1396,10 @@ export interface components {
             /** @default null */
             after?: number | null;
         };
-        /**
-         * AgentDetail
-         * @description What a sub-agent took for its task; its thread is the blocks with that `parent`.
-         */
-        AgentDetail: {
-            calls: number;
-            /** @enum {unknown} */
-            kind: "agent";
-            steps: number;
-            tokens: number;
+        /** AgentPage */
+        AgentPage: {
+            agents: components["schemas"]["shipmate.handlers.agents.AgentDetail"][];
+            tools: components["schemas"]["ToolGroup"][];
         };
         /** AgentView */
         AgentView: {
@@ -1313,7 +1438,7 @@ export interface components {
             choices?: string[];
             /** @default  */
             decided_by?: string;
-            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"] | components["schemas"]["ToolsDetail"];
+            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["shipmate.protocol.AgentDetail"] | components["schemas"]["ToolsDetail"];
             digest: string;
             /** @default  */
             feedback?: string;
@@ -1456,10 +1581,19 @@ export interface components {
             agent?: string;
             archived?: boolean;
             bypass_approval?: boolean;
+            pinned?: boolean;
             provider?: string;
             readers?: string[];
             title?: string;
             untrusted?: boolean;
+        };
+        /** ChangeAgent */
+        ChangeAgent: {
+            description?: string;
+            max_steps?: number;
+            model?: string;
+            prompt?: string;
+            providers?: string[];
         };
         /** ChangePassword */
         ChangePassword: {
@@ -1472,9 +1606,21 @@ export interface components {
             owner?: string;
             people?: string[];
         };
-        /** ChangeSettings */
+        /**
+         * ChangeSettings
+         * @description Only what is to change; docs/configuration.md names the settings.
+         */
         ChangeSettings: {
-            interface: Record<string, never>;
+            /** @default {} */
+            budgets?: Record<string, never>;
+            /** @default {} */
+            interface?: Record<string, never>;
+            /** @default {} */
+            limits?: Record<string, never>;
+            /** @default {} */
+            sandbox?: Record<string, never>;
+            /** @default {} */
+            web?: Record<string, never>;
         };
         /** ChangeUser */
         ChangeUser: {
@@ -1729,6 +1875,25 @@ export interface components {
             /** @default  */
             stamp?: string;
         };
+        /** Find */
+        Find: {
+            /** @default 0 */
+            before?: number;
+            /** @default 500 */
+            limit?: number;
+            q: string;
+        };
+        /** Finding */
+        Finding: {
+            detail: string;
+            /** @enum {unknown} */
+            state: "bad" | "note" | "ok";
+            what: string;
+        };
+        /** Findings */
+        Findings: {
+            findings: components["schemas"]["Finding"][];
+        };
         /** Fork */
         Fork: {
             block: string;
@@ -1736,6 +1901,11 @@ export interface components {
             client_id?: string;
             /** @default  */
             text?: string;
+        };
+        /** Found */
+        Found: {
+            hits: components["schemas"]["Hit"][];
+            total: number;
         };
         /**
          * FoundView
@@ -1766,6 +1936,19 @@ export interface components {
             conflicts: number;
             /** @default  */
             upstream: string;
+        };
+        /**
+         * Hit
+         * @description A block that has the words.
+         */
+        Hit: {
+            after: string;
+            before: string;
+            block: string;
+            count: number;
+            match: string;
+            pos: number;
+            type: string;
         };
         /** Hunk */
         Hunk: {
@@ -1834,6 +2017,11 @@ export interface components {
             limit?: number;
             /** @default  */
             owner?: string;
+            /**
+             * @default all
+             * @enum {unknown}
+             */
+            pinned?: "all" | "true";
             /** @default  */
             project?: string;
             /** @default  */
@@ -2047,6 +2235,11 @@ export interface components {
             /** @default false */
             refresh?: boolean;
         };
+        /** NewAgent */
+        NewAgent: {
+            id: string;
+            text: string;
+        };
         /** NewToken */
         NewToken: {
             name: string;
@@ -2068,6 +2261,10 @@ export interface components {
             id: string;
             session: string;
         };
+        /** Outline */
+        Outline: {
+            said: components["schemas"]["Said"][];
+        };
         /**
          * PendingChanged
          * @description All that waits for the user in the session, whole, after each change of it; to who follows
@@ -2080,6 +2277,10 @@ export interface components {
             session?: string;
             /** @enum {unknown} */
             type: "pending";
+        };
+        /** PlainPage */
+        PlainPage: {
+            url: string;
         };
         /** PresetView */
         PresetView: {
@@ -2285,6 +2486,16 @@ export interface components {
         RuleList: {
             rules: components["schemas"]["Rule"][];
         };
+        /**
+         * Said
+         * @description A message of the user, in the outline.
+         */
+        Said: {
+            at: number;
+            block: string;
+            pos: number;
+            text: string;
+        };
         /** SandboxView */
         SandboxView: {
             /** @enum {unknown} */
@@ -2380,6 +2591,8 @@ export interface components {
             pending_approval: string;
             /** @default  */
             pending_question: string;
+            /** @default false */
+            pinned: boolean;
             project: string;
             provider: string;
             /** @default [] */
@@ -2408,9 +2621,18 @@ export interface components {
             pending: (components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"])[];
             session: components["schemas"]["SessionRow"];
         };
-        /** SettingsView */
+        /**
+         * SettingsView
+         * @description Defaults included.
+         */
         SettingsView: {
+            budgets: Record<string, never>;
+            file: string;
             interface: Record<string, never>;
+            limits: Record<string, never>;
+            sandbox: Record<string, never>;
+            server: Record<string, never>;
+            web: Record<string, never>;
         };
         /**
          * Setup
@@ -2648,6 +2870,11 @@ export interface components {
             before: string;
             part: string;
         };
+        /** ToolGroup */
+        ToolGroup: {
+            id: string;
+            tools: string[];
+        };
         /**
          * ToolResult
          * @description The one result of a call.
@@ -2656,7 +2883,7 @@ export interface components {
             /** @default 0 */
             at: number;
             call: string;
-            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"] | components["schemas"]["ToolsDetail"];
+            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["shipmate.protocol.AgentDetail"] | components["schemas"]["ToolsDetail"];
             /** @default [] */
             files?: components["schemas"]["FileSeen"][];
             id: string;
@@ -2849,6 +3076,18 @@ export interface components {
             session?: string;
             text: string;
         };
+        /** AgentDetail */
+        "shipmate.handlers.agents.AgentDetail": {
+            built_in: boolean;
+            description: string;
+            id: string;
+            max_steps: number;
+            model: string;
+            prompt: string;
+            providers: string[];
+            /** @enum {unknown} */
+            source: "built-in" | "config" | "file";
+        };
         /** Wanted */
         "shipmate.handlers.auditing.Wanted": {
             /** @default 0 */
@@ -2876,6 +3115,17 @@ export interface components {
             days?: number;
             /** @default  */
             session?: string;
+        };
+        /**
+         * AgentDetail
+         * @description What a sub-agent took for its task; its thread is the blocks with that `parent`.
+         */
+        "shipmate.protocol.AgentDetail": {
+            calls: number;
+            /** @enum {unknown} */
+            kind: "agent";
+            steps: number;
+            tokens: number;
         };
     };
     responses: never;
@@ -3630,6 +3880,7 @@ export interface operations {
             query?: {
                 project?: string;
                 archived?: "all" | "false" | "true";
+                pinned?: "all" | "true";
                 status?: ("error" | "idle" | "interrupted" | "running" | "waiting_answer" | "waiting_approval") | "";
                 cursor?: string;
                 limit?: number;
@@ -3858,6 +4109,41 @@ export interface operations {
             };
         };
     };
+    find_in_session: {
+        parameters: {
+            query: {
+                q: string;
+                before?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Found"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     fork_session: {
         parameters: {
             query?: never;
@@ -3880,6 +4166,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionRow"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    session_outline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Outline"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plain_address: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlainPage"];
                 };
             };
             /** @description What is wrong, where, and what to do. */
@@ -4008,6 +4356,134 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    agents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentPage"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAgent"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentPage"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentPage"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeAgent"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentPage"];
+                };
             };
             /** @description What is wrong, where, and what to do. */
             default: {
@@ -4372,6 +4848,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Ways"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    doctor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Findings"];
                 };
             };
             /** @description What is wrong, where, and what to do. */

@@ -15,7 +15,9 @@ TRUSTED: Final = "trusted"
 """`code` of the notice with which the user gave a session its automatic approvals back."""
 UNTRUSTED: Final = "untrusted"
 """`code` of the notice with which the user took them away."""
-_MARK: Final = re.compile(r"<(?=\s*/?\s*untrusted-data)", re.I)
+DATA: Final = "untrusted-data"
+INSTRUCTIONS: Final = "project-instructions"
+_MARK: Final = re.compile(rf"<(?=\s*/?\s*(?:{DATA}|{INSTRUCTIONS}))", re.I)
 
 
 @dataclass(slots=True)
@@ -37,10 +39,10 @@ class Strangers:
                 pass
 
 
-def marked(text: str) -> str:
+def marked(text: str, name: str = DATA) -> str:
     """The text between marks that it cannot write itself; always the same for the same text."""
     inner = _MARK.sub(r"<\\", text)
-    return f"<untrusted-data>\n{inner}\n</untrusted-data>"
+    return f"<{name}>\n{inner}\n</{name}>"
 
 
 def trust(*, given: bool) -> System:

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from shipmate.agent.budgets import Budgets
-from shipmate.agent.profile import COMPACT_AT, Agent, Profile, Team, instructions
+from shipmate.agent.instructions import instructions
+from shipmate.agent.profile import COMPACT_AT, Agent, Profile, Team
 from shipmate.errors import NotFoundError
 from shipmate.llm.model import Model
 from shipmate.mcp.shelf import NO_OFFER, Offer, Wanted
@@ -43,11 +44,11 @@ class Assembly:
 
     async def assemble(self, row: SessionRow) -> Agent:
         """The session's agent."""
-        return self._agent(row, self._profile(row.agent))
+        return await self._agent(row, self._profile(row.agent))
 
     async def join(self, row: SessionRow, name: str, tools: Mapping[str, Tool] | None) -> Agent:
         """Another agent for a sub-task; see `agent.profile.Join`."""
-        agent = self._agent(row, self._profile(name))
+        agent = await self._agent(row, self._profile(name))
         if tools is None:
             return agent
         return replace(
@@ -56,7 +57,7 @@ class Assembly:
             shelf={n: t for n, t in agent.shelf.items() if n in tools},
         )
 
-    def _agent(self, row: SessionRow, profile: Profile) -> Agent:
+    async def _agent(self, row: SessionRow, profile: Profile) -> Agent:
         projects = self.projects()
         key = find_project(projects, row.project)
         root = project_folder(projects, key)
@@ -82,7 +83,7 @@ class Assembly:
         tools |= offer.tools
         if (calling := tools.get(call_agent.name)) is not None:
             tools[calling.name] = introducing(calling, team.agents)
-        prompt = profile.prompt + instructions(root)
+        prompt = profile.prompt + await instructions(work)
         scripted = row.provider.startswith("scripted/")
         return Agent(
             profile,

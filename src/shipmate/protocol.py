@@ -69,7 +69,9 @@ class Hunk(Frozen, frozen=True, kw_only=True):
 class FileChange(Frozen, frozen=True, kw_only=True):
     path: str
     """Relative to the project's folder."""
-    change: Literal["create", "modify", "create_directory"] = "modify"
+    change: Literal["create", "modify", "create_directory", "delete", "rename"] = "modify"
+    was: str = ""
+    """Its path before it was renamed."""
     added: int = 0
     removed: int = 0
     hunks: tuple[Hunk, ...] = ()
@@ -261,6 +263,17 @@ class FileSeen(Frozen, frozen=True, kw_only=True):
     """First and last line that it was given, where it read."""
 
 
+class FileWritten(Frozen, frozen=True, kw_only=True):
+    """What a call made of a file: hashes (SHA-256) of its content before and after. The contents
+    are kept beside the database, see `tools.contents`."""
+
+    path: str
+    """Relative to the project's folder."""
+    before: str = ""
+    """Empty: there was no such file."""
+    after: str
+
+
 class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result"):
     """The one result of a call."""
 
@@ -274,6 +287,7 @@ class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result"):
     seconds: float = 0.0
     files: tuple[FileSeen, ...] = ()
     """In the order in which the call had to do with them."""
+    written: tuple[FileWritten, ...] = ()
 
 
 RuleScope: TypeAlias = Literal["once", "session", "project", "everywhere"]

@@ -32,8 +32,7 @@ def texts(blocks: list[AnyBlock]) -> list[str]:
 
 
 async def fork(play: Stage, folder: Path, session: str, block: str, **options: str) -> str:
-    outputs = folder / "files" / "outputs"
-    return (await branch(play.executor, session, block, outputs, **options)).id
+    return (await branch(play.executor, session, block, folder / "files", **options)).id
 
 
 async def test_a_branch_goes_on_from_an_earlier_answer(tmp_path: Path) -> None:

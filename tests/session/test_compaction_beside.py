@@ -154,7 +154,7 @@ async def test_a_branch_made_meanwhile_has_all_of_it(tmp_path: Path) -> None:
         await p.say(s, TASK)
         await slow.asked.wait()
         last = (await p.blocks(s, Message))[-1]
-        other = await branch(p.executor, s, last.id, tmp_path / "outputs")
+        other = await branch(p.executor, s, last.id, tmp_path / "files")
         slow.go.set()
         await p.until(s, lambda frame: frame.type == "summary")
         assert await p.blocks(other.id, Summary) == []

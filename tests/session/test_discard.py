@@ -9,6 +9,7 @@ from shipmate.agent.profile import BUILT_IN
 from shipmate.llm.scripted import ScriptedModel
 from shipmate.session.assembly import Assembly
 from shipmate.tools.catalog import BUILTIN
+from shipmate.tools.contents import CONTENTS, keep
 from shipmate.tools.shell import shell_exec
 from shipmate.tools.tool import Limits, ToolContext, ToolOutput, Workspace
 
@@ -35,6 +36,7 @@ async def test_a_deleted_session_leaves_no_command_and_no_output(tmp_path: Path)
     outputs = files / "outputs" / "s1"
     outputs.mkdir(parents=True)
     (outputs / "c1.txt").write_text("long")
+    keep(files, "s1", b"what a file held")
     for name in ("own", "shared"):
         (files / name).write_bytes(b"picture")
     work = Workspace(tmp_path, "s1", files=files)
@@ -47,4 +49,5 @@ async def test_a_deleted_session_leaves_no_command_and_no_output(tmp_path: Path)
     await assembly.discard("s1", {"own", "gone", "outputs"})
     assert not running(seconds)
     assert not outputs.exists()
+    assert not (files / CONTENTS / "s1").exists()
     assert [file.name for file in files.iterdir() if file.is_file()] == ["shared"]

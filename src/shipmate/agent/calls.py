@@ -180,6 +180,7 @@ class Calls:
             details=output.details or UNSET,
             seconds=round(time.monotonic() - begun, 3),
             files=noted,
+            written=tuple(judged.context.work.written),
         )
 
     def _resolve(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
@@ -199,7 +200,7 @@ class Calls:
         approval = self.transcript.approval(call.id)
         hunks = approval.hunks if approval and approval.hunks is not UNSET else None
         return ToolContext(
-            work=replace(self.agent.work, guard=self.transcript.guard, noted=[]),
+            work=replace(self.agent.work, guard=self.transcript.guard, noted=[], written=[]),
             call=call.id,
             emit=self._emit,
             hunks=None if hunks is None else frozenset(hunks),

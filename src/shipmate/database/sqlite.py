@@ -130,7 +130,14 @@ class SqliteStore:
         return await self.read(lambda db: rows.read_block(db, session, block))
 
     async def history(self, session: str) -> list[AnyBlock]:
-        kept = await self.read(lambda db: rows.read_blocks(db, "ORDER BY pos", session))
+        return await self._blocks(session, "ORDER BY pos")
+
+    async def writing(self, session: str) -> list[AnyBlock]:
+        said, wrote = "type = 'user'", "type = 'tool_result' AND instr(body, '\"written\":')"
+        return await self._blocks(session, f"AND ({said} OR {wrote}) ORDER BY pos")
+
+    async def _blocks(self, session: str, tail: str) -> list[AnyBlock]:
+        kept = await self.read(lambda db: rows.read_blocks(db, tail, session))
         return [block for k in kept if (block := decode_kept(k.json)) is not None]
 
     async def changes(

@@ -118,6 +118,10 @@ class Store(Protocol):
         """All blocks by `pos`, those of a kind that this version does not know left out."""
         ...
 
+    async def writing(self, session: str) -> list[AnyBlock]:
+        """The results of calls that wrote files, among the user's messages, by `pos`."""
+        ...
+
     async def changes(
         self, session: str, after: int, limit: int = 1000, size: int = 1 << 62
     ) -> list[Kept]:

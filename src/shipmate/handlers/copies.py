@@ -17,7 +17,6 @@ from shipmate.session.branches import ALL, branch
 from shipmate.session.exports import KINDS, PAGE_POLICY, Format, export, file_name
 from shipmate.session.imports import Document, bring_in
 
-OUTPUTS = "outputs"
 IMPORT_LIMIT = 200 * 1024 * 1024
 """Bytes; the largest sessions that are known have 40 MB."""
 
@@ -50,7 +49,7 @@ async def fork_session(call: Call[Fork]) -> Answer:
         house.executor,
         call.path["id"],
         asked.block,
-        house.files / OUTPUTS,
+        house.files,
         text=asked.text,
         client_id=asked.client_id,
         owner=call.caller.user,

@@ -18,6 +18,7 @@ from shipmate.protocol import SessionRow
 from shipmate.safety.sandbox.room import SandboxSettings
 from shipmate.session.projects import ProjectSettings, find_project, project_folder
 from shipmate.tools.agents import call_agent, introducing
+from shipmate.tools.contents import OF_SESSION
 from shipmate.tools.shell import end_background
 from shipmate.tools.tool import Limits, Tool, Web, Workspace
 
@@ -99,11 +100,12 @@ class Assembly:
         )
 
     async def discard(self, session: str, files: Collection[str] = ()) -> None:
-        """A session was deleted: its background commands end, its stored outputs go, and the
-        stored files that no other one shows."""
+        """A session was deleted: its background commands end, its stored outputs and contents go,
+        and the stored files that no other one shows."""
         await end_background(session)
-        outputs = self.data / "files" / "outputs" / session
-        await asyncio.to_thread(shutil.rmtree, outputs, ignore_errors=True)
+        for kept in OF_SESSION:
+            folder = self.data / "files" / kept / session
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         for file in files:
             with contextlib.suppress(OSError):  # gone, or no file of ours
                 (self.data / "files" / file).unlink()

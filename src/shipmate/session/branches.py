@@ -31,6 +31,7 @@ from shipmate.protocol import (
 from shipmate.session.copies import Item, closed, items, numbered, wary
 from shipmate.session.executor import Executor, new_session_id
 from shipmate.session.queue import check_said
+from shipmate.tools.contents import OF_SESSION
 
 NOT_RUN = "Not run: this branch was made before it ran."
 MARK = " (branch)"
@@ -41,7 +42,7 @@ async def branch(  # noqa: PLR0913 - what it is made of, where it is put, whose 
     executor: Executor,
     session: str,
     block: str,
-    outputs: Path,
+    files: Path,
     *,
     text: str = "",
     client_id: str = "",
@@ -49,7 +50,7 @@ async def branch(  # noqa: PLR0913 - what it is made of, where it is put, whose 
 ) -> SessionRow:
     """A new session of whole units up to `block`, which is in it. With a `text`, `block` is a
     message of the user: the branch ends before it, and `text` is sent in its place, with what
-    was attached to it. `outputs`: where the whole outputs of calls are stored, by session.
+    was attached to it. `files`: where whole outputs, and contents of files, are stored.
     With a `client_id` it is made once."""
     made = new_session_id(client_id, owner)
     if client_id and (known := await _made_before(executor, made, client_id if text else "")):
@@ -77,7 +78,7 @@ async def branch(  # noqa: PLR0913 - what it is made of, where it is put, whose 
     )
     blocks = numbered(closed(taken, NOT_RUN, note), made, now())
     row = await executor.store.fill_session(row, blocks)
-    await asyncio.to_thread(_copy_outputs, outputs / session, outputs / made)
+    await asyncio.to_thread(_copy_stored, files, session, made)
     executor.door.tell_row(row)
     if text:
         again = [structs.replace(a, id=new_id(), pos=0, seq=0, at=0) for a in given]
@@ -181,8 +182,11 @@ def _written(block: AnyBlock | None) -> tuple[TodoItem, ...] | None:
         return None
 
 
-def _copy_outputs(source: Path, target: Path) -> None:
-    """`read_file output:<call>` works in the branch, too. A disk that is full loses only that."""
-    if source.is_dir():
-        with contextlib.suppress(OSError, shutil.Error):
-            shutil.copytree(source, target, dirs_exist_ok=True)
+def _copy_stored(files: Path, session: str, made: str) -> None:
+    """`read_file output:<call>` works in the branch, too, and so does its diff. A disk that is
+    full loses only that."""
+    for folder in OF_SESSION:
+        source = files / folder / session
+        if source.is_dir():
+            with contextlib.suppress(OSError, shutil.Error):
+                shutil.copytree(source, files / folder / made, dirs_exist_ok=True)

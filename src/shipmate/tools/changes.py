@@ -8,11 +8,12 @@ refuses. All of it blocks; `tools.read_write` runs it off the event loop's threa
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from shipmate.protocol import BlockedDetail, DiffDetail
+from shipmate.protocol import BlockedDetail, DiffDetail, FileWritten
 from shipmate.safety.paths import Op, PathDecision
 from shipmate.safety.rules.rule import folders
 from shipmate.safety.verdict import Level, Subject, Verdict
 from shipmate.tools.change import Change, MakePlan, Plan, chosen
+from shipmate.tools.contents import keep
 from shipmate.tools.edits import Edit, apply_edits
 from shipmate.tools.files import decide, file_errors, sha256, stamp_of
 from shipmate.tools.replacing import (
@@ -232,8 +233,11 @@ def _check_bound(binds: Mapping[str, str], plan: Plan, places: Sequence[object])
 def _write(work: Workspace, change: Change) -> None:
     if change.after is None:
         make_folders(work.root, change.place.relative)
-    else:
-        write_target(Target(work.root, change.place.relative), change.after, change.before)
+        return
+    for content in (change.before, change.after):
+        if content is not None:
+            keep(work.files, work.session, content)
+    write_target(Target(work.root, change.place.relative), change.after, change.before)
 
 
 def _undone(work: Workspace, done: Sequence[Change]) -> str:
@@ -257,6 +261,11 @@ def _remember(work: Workspace, change: Change) -> None:
     """What the model wrote it knows; an edit of what it has not seen whole tells it nothing."""
     if change.after is None:
         return
+    if not change.nothing:
+        done = FileWritten(
+            path=change.place.relative, before=change.bound, after=sha256(change.after)
+        )
+        work.written.append(done)
     real, knew = change.place.real, work.stamp(change.place.real)
     if not change.partly and (change.whole or knew == change.bound):
         work.note(real, sha256(change.after))

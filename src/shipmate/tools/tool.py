@@ -20,7 +20,7 @@ from msgspec import UNSET, UnsetType
 from shipmate.llm.model import ChatMessage, Image
 from shipmate.network.client import Client
 from shipmate.network.request import SECONDS
-from shipmate.protocol import AnyBlock, AnyDetail, AskUser, FileSeen, Pending
+from shipmate.protocol import AnyBlock, AnyDetail, AskUser, FileSeen, FileWritten, Pending
 from shipmate.safety.sandbox.room import AUTO, SandboxSettings
 from shipmate.safety.verdict import ALLOW, Level, Verdict
 from shipmate.tools.reads import ReadGuard
@@ -104,6 +104,8 @@ class Workspace:
     """Reading secret-shaped files asks (readings 19)."""
     noted: list[FileSeen] = field(default_factory=list[FileSeen])
     """What a call had to do with files; a list of its own for each call."""
+    written: list[FileWritten] = field(default_factory=list[FileWritten])
+    """What a call made of files; as `noted`."""
     safe_commands: bool = False
     """Commands judged safe run unasked (only where a sandbox is active)."""
     sandbox: SandboxSettings = AUTO

@@ -487,6 +487,28 @@ export interface paths {
         patch: operations["change_session"];
         trace?: never;
     };
+    "/api/agent/sessions/{id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The session's changes as one diff: each file that its tools wrote, from before its first
+         * @description The session's changes as one diff: each file that its tools wrote, from before its first
+         *     change to what is on disk now; or one round's, as the session left it. Who may not use the
+         *     project is given what the session wrote, not what is there now.
+         */
+        get: operations["session_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agent/sessions/{id}/events": {
         parameters: {
             query?: never;
@@ -1134,6 +1156,47 @@ export interface paths {
         patch: operations["change_project"];
         trace?: never;
     };
+    "/api/projects/{project}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A text file of a project, to be read: the first 1 MB of it. What agents have to ask for
+         * @description A text file of a project, to be read: the first 1 MB of it. What agents have to ask for
+         *     is refused.
+         */
+        get: operations["project_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{project}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One folder of a project, as agents may list it. What .gitignore hides is counted.
+         * @description One folder of a project, as agents may list it. What .gitignore hides is counted.
+         */
+        get: operations["project_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{project}/state": {
         parameters: {
             query?: never;
@@ -1629,6 +1692,28 @@ export interface components {
             /** @enum {unknown} */
             role?: "admin" | "user" | "viewer";
         };
+        /** ChangedFile */
+        ChangedFile: {
+            file: components["schemas"]["FileChange"];
+            since: boolean;
+        };
+        /**
+         * ChangedRound
+         * @description A message of the user's in whose round files were written.
+         */
+        ChangedRound: {
+            at: number;
+            files: number;
+            id: string;
+            text: string;
+        };
+        /** Changes */
+        Changes: {
+            added: number;
+            files: components["schemas"]["ChangedFile"][];
+            removed: number;
+            rounds: components["schemas"]["ChangedRound"][];
+        };
         /**
          * Chat
          * @description Without `session` a new one is made. `task` and `message` mean the same.
@@ -1853,7 +1938,7 @@ export interface components {
              * @default modify
              * @enum {unknown}
              */
-            change?: "create" | "create_directory" | "modify";
+            change?: "create" | "create_directory" | "delete" | "modify" | "rename";
             /** @default [] */
             hunks?: components["schemas"]["Hunk"][];
             /** @default  */
@@ -1861,6 +1946,8 @@ export interface components {
             path: string;
             /** @default 0 */
             removed?: number;
+            /** @default  */
+            was?: string;
         };
         /**
          * FileSeen
@@ -1874,6 +1961,25 @@ export interface components {
             path: string;
             /** @default  */
             stamp?: string;
+        };
+        /** FileView */
+        FileView: {
+            cut: boolean;
+            kind: string;
+            path: string;
+            size: number;
+            text: string;
+        };
+        /**
+         * FileWritten
+         * @description What a call made of a file: hashes (SHA-256) of its content before and after. The contents
+         *     are kept beside the database, see `tools.contents`.
+         */
+        FileWritten: {
+            after: string;
+            /** @default  */
+            before?: string;
+            path: string;
         };
         /** Find */
         Find: {
@@ -1893,6 +1999,20 @@ export interface components {
         /** Findings */
         Findings: {
             findings: components["schemas"]["Finding"][];
+        };
+        /** FolderEntry */
+        FolderEntry: {
+            /** @enum {unknown} */
+            kind: "file" | "folder" | "link" | "other";
+            name: string;
+            path: string;
+        };
+        /** FolderView */
+        FolderView: {
+            entries: components["schemas"]["FolderEntry"][];
+            hidden: number;
+            more: boolean;
+            path: string;
         };
         /** Fork */
         Fork: {
@@ -1981,6 +2101,11 @@ export interface components {
             /** @default {} */
             session: Record<string, never>;
             shipmate: number;
+        };
+        /** InProject */
+        InProject: {
+            /** @default  */
+            path?: string;
         };
         /** Info */
         Info: {
@@ -2251,6 +2376,13 @@ export interface components {
             password: string;
             /** @enum {unknown} */
             role: "admin" | "user" | "viewer";
+        };
+        /** OfRound */
+        OfRound: {
+            /** @default false */
+            brief?: boolean;
+            /** @default  */
+            round?: string;
         };
         /** OfSession */
         OfSession: {
@@ -2906,6 +3038,8 @@ export interface components {
             type: "tool_result";
             /** @default false */
             untrusted?: boolean;
+            /** @default [] */
+            written?: components["schemas"]["FileWritten"][];
         };
         /** ToolView */
         ToolView: {
@@ -4043,6 +4177,40 @@ export interface operations {
             };
         };
     };
+    session_changes: {
+        parameters: {
+            query?: {
+                round?: string;
+                brief?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changes"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     session_events: {
         parameters: {
             query?: {
@@ -5158,6 +5326,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Project"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    project_file: {
+        parameters: {
+            query?: {
+                path?: string;
+            };
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileView"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    project_files: {
+        parameters: {
+            query?: {
+                path?: string;
+            };
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderView"];
                 };
             };
             /** @description What is wrong, where, and what to do. */

@@ -96,8 +96,8 @@ export const DEFAULTS: { [T in Block["type"]]: Record<string, unknown> } = {
     thought: 0,
     heard: 0,
   },
-  tool: { title: "", provider: "", arguments: {}, raw: "", agent: "", started: false, rescued: false },
-  tool_result: { is_error: false, truncated: false, untrusted: false, seconds: 0, files: [] },
+  tool: { provider: "", title: "", arguments: {}, raw: "", agent: "", started: false, rescued: false },
+  tool_result: { is_error: false, truncated: false, untrusted: false, seconds: 0, files: [], written: [] },
   approval_request: {
     level: "normal",
     reason: "",

@@ -1,17 +1,28 @@
 """Two at once: the first decision wins, what was asked for goes on without its asker."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from shipmate.database.store import SessionFilter
 from shipmate.llm.scripted import call, say
+from shipmate.protocol import SessionRow
 from tests.handlers.house import Whole, whole
 from tests.handlers.live import serving
 from tests.handlers.test_chat import begin, body
 
 NEW = {"provider": "scripted/demo", "project": "demo", "task": "go"}
+
+
+async def only_row(house: Whole, wanted: Callable[[SessionRow], bool]) -> SessionRow:
+    """The one session there is, once it is as wanted."""
+    while True:
+        for row in await house.executor.store.sessions(SessionFilter()):
+            if wanted(row):
+                return row
 
 
 async def until_idle(house: Whole, session: str) -> None:
@@ -58,14 +69,10 @@ async def test_a_round_goes_on_when_its_asker_leaves_at_once(tmp_path: Path) -> 
         )
         writer.write(head.encode() + body)
         await writer.drain()
-        while not (await house.call("GET", "/api/agent/sessions")).json["sessions"]:
-            await asyncio.sleep(0)
+        row = await only_row(house, lambda _: True)
         writer.transport.abort()
-        [row] = (await house.call("GET", "/api/agent/sessions")).json["sessions"]
-        while row["status"] != "idle" or row["last_seq"] < 2:
-            await asyncio.sleep(0)
-            [row] = (await house.call("GET", "/api/agent/sessions")).json["sessions"]
-        view = (await house.call("GET", f"/api/agent/sessions/{row['id']}")).json
+        row = await only_row(house, lambda row: row.status == "idle" and row.last_seq >= 2)
+        view = (await house.call("GET", f"/api/agent/sessions/{row.id}")).json
         assert [b["text"] for b in view["blocks"] if b["type"] == "message"] == ["Done anyway."]
 
 

@@ -65,6 +65,7 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
     """The system at work on a data directory; at the end, after `grace` seconds, rounds are cut
     and can be resumed."""
     async with _one_error(), AsyncExitStack() as stack:
+        config.secrets.recall()
         store = await SqliteStore.open(config.data / DATABASE)
         stack.push_async_callback(store.close)
         audit = Audit(config.data)

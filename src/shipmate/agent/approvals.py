@@ -13,12 +13,15 @@ import msgspec
 from msgspec import UNSET, structs
 
 from shipmate.protocol import (
+    AnyDetail,
     ApprovalRequest,
     ArgumentsDetail,
     BlockedDetail,
+    DiffDetail,
     RuleScope,
     ToolCall,
 )
+from shipmate.safety.redaction import redacted_struct
 from shipmate.safety.rules.rule import NONE, Rule, Ruling, ruled, suggested
 from shipmate.safety.verdict import Level, Verdict
 from shipmate.tools.tool import ToolError
@@ -95,13 +98,22 @@ def request(asked: Asked) -> ApprovalRequest:
         level="dangerous" if red else "normal",
         title=verdict.title or call.name,
         reason=verdict.reason or (OVERRULED if overruled else ""),
-        details=verdict.details or ArgumentsDetail(arguments=call.arguments),
+        details=_shown(asked),
         digest=asked.digest,
         agent=call.agent,
         suggested=rules,
         scopes=SCOPES if rules and not red and not asks and not overruled else ("once",),
         rule=asked.ruling.text if asks else "",
     )
+
+
+def _shown(asked: Asked) -> AnyDetail:
+    """What the arguments do. What of it is found in files (the lines beside a change) shows no
+    secrets; the arguments themselves are shown whole."""
+    details = asked.verdict.details
+    if isinstance(details, DiffDetail):
+        return redacted_struct(details, shapes=False)
+    return details or ArgumentsDetail(arguments=asked.call.arguments)
 
 
 def approved_ahead(asked: Asked, by: str) -> ApprovalRequest:

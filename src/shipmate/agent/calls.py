@@ -17,6 +17,7 @@ from shipmate.agent.transcript import Transcript
 from shipmate.errors import ShipmateError
 from shipmate.faults import point
 from shipmate.protocol import AnyBlock, ApprovalRequest, Pending, ToolCall, ToolResult, encode
+from shipmate.safety.redaction import redacted
 from shipmate.safety.verdict import Verdict
 from shipmate.tools.agents import call_agent
 from shipmate.tools.arguments import parse_arguments, parse_raw
@@ -244,7 +245,7 @@ def _failure(call: ToolCall, error: Exception, begun: float) -> ToolResult:
     details = error.details if isinstance(error, BlockedError) else UNSET
     return ToolResult(
         call=call.id,
-        text=str(error),
+        text=redacted(str(error), shapes=False),
         is_error=True,
         details=details,
         seconds=round(time.monotonic() - begun, 3),

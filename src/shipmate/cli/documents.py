@@ -46,6 +46,7 @@ def export(session: str, form: Format, to: Path | None, data: Path | None) -> in
 
 
 async def _export(folder: Path, session: str, form: Format) -> bytes:
+    Config.load(folder).secrets.recall()
     store = await SqliteStore.open(folder / DATABASE)
     try:
         row = await store.session(session)

@@ -81,11 +81,15 @@ class LimitSettings(msgspec.Struct, frozen=True, kw_only=True):
     compact_at: Annotated[float, Meta(ge=0.1, le=0.95)] = 0.75
     """The share of the model's context at which older messages are summed up."""
 
+    hide_keys: bool = False
+    """Take out of results what looks like a key; secrets that shipmate knows always are."""
+
     def for_tools(self) -> Limits:
         return Limits(
             tool_result_chars=self.tool_result_chars,
             read_files_bytes=self.read_files_bytes,
             reads_per_round=self.reads_per_round,
+            hide_keys=self.hide_keys,
         )
 
 

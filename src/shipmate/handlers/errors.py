@@ -9,6 +9,7 @@ from starlette.responses import Response
 from shipmate.errors import ShipmateError
 from shipmate.handlers.respond import json_answer
 from shipmate.protocol import AnyBlock
+from shipmate.safety.redaction import redacted
 
 
 class HttpError(ShipmateError):
@@ -36,6 +37,6 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def problem(error: ShipmateError) -> Response:
     """The answer to an expected failure. A conflict over a decided block carries that block."""
-    answer = Problem(error.code, str(error), getattr(error, "block", UNSET) or UNSET)
+    answer = Problem(error.code, redacted(str(error)), getattr(error, "block", UNSET) or UNSET)
     headers: Mapping[str, str] | None = getattr(error, "headers", None)
     return json_answer(answer, status=error.status, headers=headers)

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from shipmate.errors import ShipmateError
 from shipmate.protocol import Usage
+from shipmate.safety.redaction import redacted
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ class ModelError(ShipmateError):
         retry_after: float | None = None,
         reply_too_long: bool = False,
     ) -> None:
-        super().__init__(message)
+        super().__init__(redacted(message))  # providers quote keys and headers
         self.kind: ErrorKind = kind
         self.partial = partial
         self.retry_after = retry_after

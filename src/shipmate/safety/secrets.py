@@ -26,6 +26,9 @@ NOT_SECRET = frozenset({"SSH_AUTH_SOCK", "GPG_KEY"})
 """A socket's path, and the public key id that Python images carry."""
 
 
+_PLACE = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]|https?://[^@]*\Z")
+
+
 class SecretRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where a secret is found, never the secret itself. Exactly one field is set."""
 
@@ -104,6 +107,16 @@ class Secrets:
             values = self._read()
             if values.pop(name, None) is not None:
                 self._write(values)
+
+    def recall(self) -> None:
+        """Have all be recognised where they turn up: those of the file, and what the environment
+        names like a secret. Paths and addresses are none."""
+        with contextlib.suppress(ConfigError):  # who needs one of the file is told
+            for value in self._read().values():
+                known(value)
+        for name, value in self._environ.items():
+            if is_secret_name(name) and not _PLACE.match(value.strip()):
+                known(value.strip())
 
     def _read(self) -> dict[str, str]:
         try:

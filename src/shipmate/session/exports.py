@@ -6,12 +6,14 @@ import html
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from shipmate.database.store import Kept
 from shipmate.protocol import Attachment, ImageDetail, SessionRow, ToolResult, decode_kept, encode
+from shipmate.safety.redaction import GONE, counted, redacted_struct
 from shipmate.session.pieces import Part, Piece, pieces
 
 Format: TypeAlias = Literal["md", "html", "json"]
@@ -39,21 +41,42 @@ class Exported(msgspec.Struct, kw_only=True):
     """What `imports.Document` reads."""
 
     shipmate: int = FORMAT
+    redacted: int = 0
+    """Secrets that were taken out."""
     session: SessionRow
     blocks: list[msgspec.Raw]
     files: dict[str, bytes]
 
 
 def export(row: SessionRow, kept: Sequence[Kept], form: Format, load: LoadFile) -> bytes:
-    """The whole session. Blocks for a worker thread when it is long."""
+    """The whole session without secrets; it says how many were taken out. Blocks for a worker
+    thread when it is long."""
+    row, kept, gone = _without_secrets(row, kept)
     if form == "json":
         files = {file: content for file in _files(kept) if (content := load(file))}
         blocks = [msgspec.Raw(one.json) for one in kept]
-        return encode(Exported(session=row, blocks=blocks, files=files))
+        return encode(Exported(redacted=gone, session=row, blocks=blocks, files=files))
     found = [piece for one in kept for piece in pieces(decode_kept(one.json), one)]
     if form == "md":
-        return _markdown(row, found).encode(errors="replace")
-    return _page(row, found, load).encode(errors="replace")
+        return _markdown(row, found, _told(gone)).encode(errors="replace")
+    return _page(row, found, load, _told(gone)).encode(errors="replace")
+
+
+def _without_secrets(
+    row: SessionRow, kept: Sequence[Kept]
+) -> tuple[SessionRow, Sequence[Kept], int]:
+    """In every block as it is kept, so that no format can show one; how many there were."""
+    total, cleared = 0, list[Kept]()
+    for one in kept:
+        text, gone = counted(one.json.decode(errors="surrogateescape"))
+        json = text.encode(errors="surrogateescape")
+        cleared.append(replace(one, json=json) if gone else one)
+        total += gone
+    return redacted_struct(row), cleared, total
+
+
+def _told(gone: int) -> str:
+    return f"{gone:,} secret{'s' * (gone != 1)} left out, shown as {GONE}" if gone else ""
 
 
 def file_name(row: SessionRow, form: Format) -> str:
@@ -101,9 +124,9 @@ def visible(text: str) -> str:
 # --- Markdown ----------------------------------------------------------------------------
 
 
-def _markdown(row: SessionRow, found: Iterable[Piece]) -> str:
+def _markdown(row: SessionRow, found: Iterable[Piece], told: str) -> str:
     title = row.title.replace("\n", " ") or row.id
-    lines = [f"# {title}", "", _about(row), ""]
+    lines = [f"# {title}", "", _about(row), *(("", told) if told else ()), ""]
     for piece in found:
         lines += [f"## {visible(piece.heading)}".replace("\n", " "), ""]
         for part in piece.parts:
@@ -152,16 +175,19 @@ _FENCE = re.compile(
 )
 
 
-def _page(row: SessionRow, found: Iterable[Piece], load: LoadFile) -> str:
+def _page(row: SessionRow, found: Iterable[Piece], load: LoadFile, told: str) -> str:
     title = html.escape(row.title or row.id)
     body = "\n".join(_section(piece, load) for piece in found)
+    about = "".join(
+        f'<p class="note">{html.escape(line)}</p>' for line in (_about(row), told) if line
+    )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(PAGE_POLICY)}">\n'
         '<meta name="viewport" content="width=device-width"><meta name="robots" '
         f'content="noindex"><meta name="referrer" content="no-referrer">\n<title>{title}</title>'
         f'<style>{_STYLE}</style></head>\n<body><h1 dir="auto">{title}</h1>'
-        f'<p class="note">{html.escape(_about(row))}</p>\n{body}\n</body></html>\n'
+        f"{about}\n{body}\n</body></html>\n"
     )
 
 

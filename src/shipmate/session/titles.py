@@ -13,6 +13,7 @@ from shipmate.faults import point
 from shipmate.llm.model import ChatMessage, ModelError, Reply
 from shipmate.llm.prices import Spent, spent
 from shipmate.protocol import SessionRow
+from shipmate.safety.redaction import redacted
 from shipmate.session.background import Background
 from shipmate.session.door import Door
 
@@ -26,8 +27,8 @@ _ASK = (
 
 
 def provisional(text: str) -> str:
-    """The first line of the task, cut between characters that belong together."""
-    line = next((line.strip() for line in text.split("\n") if line.strip()), "")
+    """The first line of the task without secrets, cut between characters that belong together."""
+    line = next((line.strip() for line in redacted(text).split("\n") if line.strip()), "")
     return line if len(line) <= MAX_TITLE else _cut(line, MAX_TITLE - 1) + "…"
 
 

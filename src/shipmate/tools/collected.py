@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 from typing import TextIO
 
+from shipmate.safety.redaction import Redactor
 from shipmate.tools.output import MAX_SPILLED, Decoder, HeadTail, clean
 
 SHARE = 0.4
@@ -13,9 +14,11 @@ SHARE = 0.4
 class Collected:
     """Bytes in, text out. Decoded as they come, cleaned of terminal sequences."""
 
-    def __init__(self, limit: int, whole: Path | None) -> None:
-        """`limit`: characters shown. `whole`: where more than that is kept, if anywhere."""
+    def __init__(self, limit: int, whole: Path | None, *, hide_keys: bool = False) -> None:
+        """`limit`: characters shown. `whole`: where more than that is kept, if anywhere.
+        `hide_keys`: what looks like a key is taken out, beside the secrets that are known."""
         self._side = int(limit * SHARE)
+        self._redactor = Redactor(shapes=hide_keys)
         self._decoder = Decoder()
         self._shown = HeadTail(self._side, self._side)
         self._whole = whole
@@ -31,11 +34,11 @@ class Collected:
 
     def add(self, data: bytes) -> None:
         self.bytes += len(data)
-        self._add(self._decoder.feed(data))
+        self._add(self._redactor.feed(clean(self._decoder.feed(data))))
 
     def end(self) -> None:
         """Nothing follows: what was incomplete is taken as it is, the file is closed."""
-        self._add(self._decoder.end())
+        self._add(self._redactor.feed(clean(self._decoder.end())) + self._redactor.end())
         self._ended = True
         if self._file is not None:
             self._file.close()
@@ -49,7 +52,6 @@ class Collected:
         return shown.text(), shown.truncated
 
     def _add(self, text: str) -> None:
-        text = clean(text)
         if not text:
             return
         if self._shown.chars + len(text) > 2 * self._side:

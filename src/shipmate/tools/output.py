@@ -1,4 +1,4 @@
-"""The border: every result of every tool leaves through it, clean and bounded."""
+"""The border: every result of every tool leaves through it, clean, bounded, without secrets."""
 
 import asyncio
 import codecs
@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from shipmate.protocol import ImageDetail, new_id
+from shipmate.safety.redaction import redacted, redacted_struct
 from shipmate.tools.decode import decode_line
 from shipmate.tools.tool import ToolOutput, Workspace
 
@@ -186,7 +187,10 @@ async def border(output: ToolOutput | str, work: Workspace, call: str) -> ToolOu
     output = ToolOutput(output) if isinstance(output, str) else output
     if output.images:
         output = await asyncio.to_thread(_with_images, output, work)
-    text = clean(output.text)
+    shapes = work.limits.hide_keys
+    if output.details is not None:
+        output = replace(output, details=redacted_struct(output.details, shapes=shapes))
+    text = redacted(clean(output.text), shapes=shapes)
     if not text.strip():
         return replace(output, text=NOTHING)
     limit = work.limits.tool_result_chars
@@ -201,6 +205,7 @@ async def border(output: ToolOutput | str, work: Workspace, call: str) -> ToolOu
 
 async def keep_whole(text: str, work: Workspace, call: str) -> str:
     """Keep the whole text of a result; the name under which `read_file` pages it, or ""."""
+    text = redacted(text, shapes=work.limits.hide_keys)
     kept = await asyncio.to_thread(_spill, text, spill_file(work, call))
     return f"{SPILL}{call}" if kept else ""
 

@@ -176,7 +176,8 @@ async def shell_exec(  # noqa: PLR0913, PLR0917 - what a model can say of a comm
     if not command.strip():
         raise ToolError('`command` is missing. Example: {"command": "ls"}')
     _check(command)
-    collected = Collected(ctx.work.limits.tool_result_chars, spill_file(ctx.work, ctx.call))
+    limits, whole = ctx.work.limits, spill_file(ctx.work, ctx.call)
+    collected = Collected(limits.tool_result_chars, whole, hide_keys=limits.hide_keys)
     started = await _started(ctx, command, hosts if network else None, collected)
     point("command.running")
     if background:

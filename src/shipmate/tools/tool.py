@@ -71,6 +71,8 @@ class Limits:
     tool_result_chars: int = 20_000
     read_files_bytes: int = 10_240
     reads_per_round: int = 3
+    hide_keys: bool = False
+    """Text shaped like a key is taken out of results; secrets that are known always are."""
 
 
 @dataclass(frozen=True, slots=True)

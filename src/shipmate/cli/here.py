@@ -12,6 +12,8 @@ from shipmate.errors import NotFoundError
 from shipmate.handlers.fresh import check_agent
 from shipmate.session.projects import find_project
 
+SERVERS_S = 15.0
+"""How long the first message waits for MCP servers: there is but this one."""
 TITLE_S = 5.0
 """How long the end of `run` waits for the title that a model gives a new session."""
 
@@ -22,6 +24,7 @@ class Here:
 
     async def begin(self, beginning: Beginning) -> str:
         parts = self.parts
+        await parts.pool.settled(SERVERS_S)
         model = beginning.model or parts.providers.default()
         parts.providers.model(model)
         row = await parts.executor.create(
@@ -63,4 +66,5 @@ def project_of(config: Config, wanted: str) -> str:
 @asynccontextmanager
 async def here(data: Path) -> AsyncGenerator[Here]:
     async with opened(Config.load(data), grace=TITLE_S) as parts:
+        await parts.pool.start()
         yield Here(parts)

@@ -5,7 +5,7 @@ Each goes to the call it belongs to. Where none runs, or nobody can tell which, 
 
 import asyncio
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from shipmate.protocol import ApprovalRequest, ArgumentsDetail, AskUser
 from shipmate.tools.tool import Desk
 
 ACCEPT, DECLINE = "Accept", "Decline"
+PROGRESS = 20
+"""Words of progress that are shown in one second."""
 _SHOWN = 4_000
 """Characters of what a server wants to ask that are shown in a question."""
 
@@ -33,7 +35,17 @@ class Running:
     clock: asyncio.Timeout | None = None
     limit: float = 60.0
     asked: int = 0
-    said: list[str] = field(default_factory=list[str])
+    second: float = 0.0
+    """When the second began in which `told` counts."""
+    told: int = 0
+
+    def tells(self) -> bool:
+        """Whether progress may be shown again: a flood of it is thinned out."""
+        now = asyncio.get_running_loop().time()
+        if now - self.second > 1:
+            self.second, self.told = now, 0
+        self.told += 1
+        return self.told <= PROGRESS
 
     def pause(self) -> None:
         """A person is asked: that takes as long as it takes."""

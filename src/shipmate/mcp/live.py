@@ -71,7 +71,7 @@ class Live:
         self, tool: str, arguments: dict[str, Any], running: Running
     ) -> dict[str, Any]:
         async def told(progress: float, total: float | None, message: str | None) -> None:
-            if running.desk is not None:
+            if running.desk is not None and running.tells():
                 running.desk.progress(running.id, message or "", progress, total)
 
         try:

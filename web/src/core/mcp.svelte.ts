@@ -9,9 +9,10 @@ export type McpTool = Wire["ToolView"];
 export type Preset = Wire["PresetView"];
 export type Proposal = Wire["ProposalView"];
 
-/** While one of these holds, the page looks again. */
+/** While one of these holds, the page looks again soon; else now and then, as tools can change. */
 const PASSING = new Set(["connecting", "waiting", "sign_in"]);
-const LOOK_MS = 1000;
+const SOON_MS = 1000;
+const LATER_MS = 5000;
 
 /** What a person types to add a server. */
 export interface Draft {
@@ -44,6 +45,7 @@ class Mcp {
   loaded = $state(false);
   /** Why they could not be read; empty when they could. */
   error = $state("");
+  private open = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   async load(): Promise<void> {
@@ -56,11 +58,17 @@ class Mcp {
       this.error = (error as Error).message;
     }
     this.loaded = true;
-    if (this.passing) this.timer = setTimeout(() => void this.load(), LOOK_MS);
+    if (this.open) this.timer = setTimeout(() => void this.load(), this.passing ? SOON_MS : LATER_MS);
+  }
+
+  enter(): void {
+    this.open = true;
+    void this.load();
   }
 
   /** The page is left: nothing looks again. */
   leave(): void {
+    this.open = false;
     clearTimeout(this.timer);
   }
 

@@ -106,6 +106,9 @@ def test_a_round_on_a_disk_that_fills_ends_with_an_error_that_is_kept_later(
             assert shown == "words that were shown"
             assert heard[-1]["reason"] == "error"
             assert "disk" in heard[-1]["error"]
+            late = server.open("POST", CHAT, {"session": session})  # it still counts as running
+        assert late.read().rstrip().split(b"\n")[-1].startswith(b'data: {"type":"done"')
+        late.close()
         while (view := server.api("GET", f"{SESSIONS}/{session}"))["session"]["status"] != "error":
             asking.join(0.05)
         kept = [b for b in view["blocks"] if b["type"] in ("message", "system")][-2:]

@@ -169,14 +169,15 @@ class Rounds:
             log.warning("the end of session %s could not be kept: %s", session, unsaved)
         self.door.tell(done)
         self.tasks.start(
-            self._close_later(session, end.blocks, fields), f"keeping the end of {session}"
+            self._close_later(session, end.blocks, fields, done), f"keeping the end of {session}"
         )
         return self.door.row(session)
 
     async def _close_later(
-        self, session: str, blocks: tuple[AnyBlock, ...], fields: dict[str, Any]
+        self, session: str, blocks: tuple[AnyBlock, ...], fields: dict[str, Any], done: Done
     ) -> None:
-        """Try until it is kept, or until the session goes on."""
+        """Try until it is kept, or until the session goes on. Who came meanwhile saw a round that
+        runs: they are told how it ended."""
         while True:
             await asyncio.sleep(AGAIN_SECONDS)
             async with self.door.turn(session):
@@ -184,7 +185,7 @@ class Rounds:
                     await self.door.transcript(session)
                     if self.door.row(session).status != "running" or self.running(session):
                         return
-                    await self.door.record(session, *blocks, row=fields)
+                    await self.door.record(session, *blocks, row=fields, then=done)
                 except NotFoundError:
                     return
                 except StorageError:

@@ -115,6 +115,15 @@ def test_a_fence_in_markdown_is_longer_than_those_in_it() -> None:
     assert "\n`````\na\n````\nb\n`````\n" in text
 
 
+@pytest.mark.parametrize(
+    ("text", "end"), [("```py\nx = 1", "```"), ("~~~~\n```", "~~~~"), ("a", "")]
+)
+def test_code_that_was_cut_off_ends_where_its_message_does(text: str, end: str) -> None:
+    blocks = [kept("message", text=text, partial=True), kept("user", text="next")]
+    page = export(ROW, blocks, "md", nothing).decode()
+    assert f"\n{text}\n{end}\n".replace("\n\n", "\n") in page.replace("\n\n", "\n")
+
+
 def test_fences_of_any_length_take_no_time() -> None:
     began = time.monotonic()
     for text in ("`" * 200_000, "```\n" * 50_000, "~~~ " * 50_000, " " * 200_000 + "```"):

@@ -33,6 +33,9 @@ _MAGIC = {
     b"GIF8": "image/gif",
     b"RIFF": "image/webp",
 }
+_FENCE = re.compile(
+    r"^ {0,3}(`{3,}|~{3,})[^\n]*(?:\n|\Z)(.*?)(^ {0,3}\1[`~]*[ \t]*$\n?|\Z)", re.M | re.S
+)
 _HIDDEN = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\x00-\x08\x0b-\x1f\x7f]")
 """What is not seen, or turns the order of what is: it is named where a command is shown."""
 
@@ -145,7 +148,14 @@ def _markdown_part(part: Part) -> str:
         case "image":
             return f"(picture {part.text})"
         case _:
-            return part.text
+            return _shut(part.text)
+
+
+def _shut(text: str) -> str:
+    """With the fence closed that a message left open which was cut off: what follows is no
+    code."""
+    left = [fence[1] for fence in _FENCE.finditer(text) if not fence[3]]
+    return f"{text}\n{left[0]}" if left else text
 
 
 # --- a page ------------------------------------------------------------------------------
@@ -170,9 +180,6 @@ PAGE_POLICY = (
     "form-action 'none'"
 )
 """Nothing but its own style and the pictures in it; no script, no request."""
-_FENCE = re.compile(
-    r"^ {0,3}(`{3,}|~{3,})[^\n]*(?:\n|\Z)(.*?)(?:^ {0,3}\1[`~]*[ \t]*$\n?|\Z)", re.M | re.S
-)
 
 
 def _page(row: SessionRow, found: Iterable[Piece], load: LoadFile, told: str) -> str:

@@ -222,6 +222,8 @@ class Message(Block, frozen=True, kw_only=True, tag="message"):
     """Prompt and completion of the request that made it."""
     tokens_source: Literal["api", "estimate"] = "api"
     usage: Usage | UnsetType = UNSET
+    cost: float = 0.0
+    """In whatever currency the provider bills; 0 where the price is not known."""
     partial: bool = False
     """It was cut off: by Stop, by a failure, by a restart."""
     finish: str = ""

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from shipmate.database.sqlite import SqliteStore
-from shipmate.llm.prices import Spent, cost_of
+from shipmate.database.usage import today
+from shipmate.llm.prices import Costs, Spent, Sum, cost_of
 from shipmate.protocol import Message, SessionRow, Usage, decode_block
 
 ROW = SessionRow(id="s1", agent="assistant", provider="a/m", project="demo")
@@ -49,7 +50,7 @@ async def test_what_is_used_is_summed_by_session_and_model(tmp_path: Path) -> No
         ("a/m", 2, 20, 8, 10, 1.0),
         ("b/n", 1, 10, 4, 5, 0.5),
     ]
-    assert (await store.costs("s1")).session == 1.5
-    assert (await store.costs("other")).day == 1.5
+    assert (await store.costs("s1")).session == Sum(45, 1.5)
+    assert (await store.costs("other")) == Costs(day=Sum(45, 1.5), date=today())
     assert (await store.session("s1")).tokens == 45
     await store.close()

@@ -81,6 +81,35 @@ async def test_a_question_about_a_budget_is_closed_by_stop_and_by_a_message(
         assert (await play.row(session)).status == "idle"
 
 
+@pytest.mark.parametrize(
+    ("budgets", "words"),
+    [
+        (Budgets(round_cost=0.03), "This round has cost 0.04, and the budget is 0.03."),
+        (
+            Budgets(session_tokens=1_500),
+            "This session has used 2,000 tokens, and the budget is 1,5",
+        ),
+        (Budgets(day_tokens=1_500), "All sessions today have used 2,000 tokens"),
+    ],
+)
+async def test_each_budget_pauses_goes_on_by_the_same_amount_and_stops(
+    tmp_path: Path, budgets: Budgets, words: str
+) -> None:
+    script = [*looks(1, 4), say("Never.")]
+    async with stage(tmp_path, script, tools=TOOLS, budgets=budgets, info=PRICED) as play:
+        session = await play.create()
+        assert done(await play.say(session, "go")).reason == "budget"
+        assert words in (await asked(play, session)).question
+        after = (await play.row(session)).last_seq
+        await play.executor.answer(session, "Continue")
+        assert done(await play.watch(session, after)).reason == "budget"
+        assert len(play.model.requests) == (4 if budgets.round_cost else 3)
+        after = (await play.row(session)).last_seq
+        await play.executor.answer(session, "Stop")
+        assert done(await play.watch(session, after)).finished is False
+        assert (await play.row(session)).status == "idle"
+
+
 async def test_what_a_session_and_a_day_cost_is_limited_over_all_sessions(tmp_path: Path) -> None:
     """One request costs 0.8 * 0.01 + 0.1 * 0.001 + 0.1 * 0.1 = 0.0181."""
     script = [*looks(1, 2), say("Done.", usage=USED), say("Ok.", usage=USED)]
@@ -89,7 +118,8 @@ async def test_what_a_session_and_a_day_cost_is_limited_over_all_sessions(tmp_pa
         session = await play.create()
         assert done(await play.say(session, "go")).reason == "budget"
         costs = await play.store.costs(session)
-        assert costs.session == costs.day == pytest.approx(0.0362)
+        assert costs.session == costs.day
+        assert (costs.day.tokens, costs.day.cost) == (2_000, pytest.approx(0.0362))
         assert "This session has cost 0.04" in (await asked(play, session)).question
         after = (await play.row(session)).last_seq
         await play.executor.answer(session, "Continue")
@@ -97,7 +127,7 @@ async def test_what_a_session_and_a_day_cost_is_limited_over_all_sessions(tmp_pa
         other = await play.create()
         assert done(await play.say(other, "go")).reason == "budget"
         question = await asked(play, other)
-        assert "All sessions have cost 0.05 today" in question.question
+        assert "All sessions today have cost 0.05" in question.question
         after = (await play.row(other)).last_seq
         await play.executor.answer(other, "Continue")
         assert done(await play.watch(other, after)).finished
@@ -105,7 +135,9 @@ async def test_what_a_session_and_a_day_cost_is_limited_over_all_sessions(tmp_pa
         assert (row.model, row.cost) == ("acme/m", pytest.approx(0.0543))
         assert (row.requests, row.prompt, row.cached, row.completion) == (3, 2700, 300, 300)
         await play.executor.delete(session)
-        assert (await play.store.costs(other)).day == pytest.approx(0.0724), "deleted ones count"
+        assert (await play.store.costs(other)).day.cost == pytest.approx(0.0724), (
+            "deleted ones count"
+        )
 
 
 REPEATING: dict[str, list[Step]] = {

@@ -106,6 +106,7 @@ class Asking:
 
     async def _keep(self, message: str, reply: Reply, heard: int) -> None:
         counted = self.upkeep.counted(self._sent, reply)
+        used = spent(self.agent.model.info, reply.usage)
         said = Message(
             id=message,
             text=reply.text,
@@ -115,6 +116,7 @@ class Asking:
             tokens=self._used(reply, counted),
             tokens_source="api" if counted else "estimate",
             usage=reply.usage or UNSET,
+            cost=used.cost if used else 0.0,
             thought=self.voice.thought(message),
             finish="" if reply.finish in ("stop", "tool_calls") else reply.finish,
             heard=heard,
@@ -130,7 +132,7 @@ class Asking:
         if not (reply.text or calls or reply.notes):
             text = "The model gave an empty answer. Send the message again, or change the model."
             notes.append(System(text=text, level="warning", code="empty_answer"))
-        row = {**self._row(said), "usage": spent(self.agent.model.info, reply.usage)}
+        row = {**self._row(said), "usage": used}
         point("keep.before_record")
         await self.record(said, *calls, *surplus, *notes, row=row, durable=False)
         point("keep.recorded")

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta
 
-from shipmate.llm.prices import Costs
+from shipmate.llm.prices import Costs, Sum
 from shipmate.protocol import BUDGET, CONTINUE, AnyBlock, AskUser, Message, ToolCall, User, new_id
 
 STOP = "Stop"
@@ -27,13 +27,21 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Budgets(msgspec.Struct, frozen=True, kw_only=True):
-    """`[budgets]`: when a round pauses and asks. 0: never."""
+    """`[budgets]`: when a round pauses and asks. 0: never. Of a round: from a message of the user
+    to the answer, with its sub-agents; of a day: of all sessions, by the server's clock."""
 
     round_tokens: Annotated[int, Meta(ge=0)] = 0
-    """Tokens from a message of the user to the answer, those of sub-agents included."""
+    round_cost: Annotated[float, Meta(ge=0)] = 0.0
+    session_tokens: Annotated[int, Meta(ge=0)] = 0
     session_cost: Annotated[float, Meta(ge=0)] = 0.0
+    day_tokens: Annotated[int, Meta(ge=0)] = 0
     day_cost: Annotated[float, Meta(ge=0)] = 0.0
-    """Of all sessions on a day by the server's clock."""
+
+    @property
+    def beyond_round(self) -> bool:
+        """There are some that the blocks of a round do not tell."""
+        of_session = self.session_tokens or self.session_cost
+        return bool(of_session or self.day_tokens or self.day_cost)
 
 
 NO_BUDGETS = Budgets()
@@ -57,12 +65,37 @@ class Reached:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A budget of tokens (`int`) or money (`float`), and what was used of it."""
+
+    kind: str
+    """Stands in the ids of the questions about it, which are kept: it is never renamed."""
+    who: str
+    used: float
+    step: float
+    raised: int
+
+    @property
+    def most(self) -> float:
+        return self.step * (1 + self.raised)
+
+    @property
+    def question(self) -> str:
+        if isinstance(self.used, int):
+            used, most, more = f"used {self.used:,} tokens", f"{self.most:,}", f"{self.step:,}"
+        else:
+            used, most, more = f"cost {self.used:.2f}", f"{self.most:.2f}", f"{self.step:.2f}"
+        return f"{self.who} {used}, and the budget is {most}. Go on, with {more} more?"
+
+
 @dataclass(slots=True)
 class Spending:
     """What the blocks of a session, in all its threads, tell of it."""
 
     _tokens: dict[str, int] = field(default_factory=dict[str, int])
     """By message, since the last message of the user."""
+    _costs: dict[str, float] = field(default_factory=dict[str, float])
     _asked: dict[str, AskUser] = field(default_factory=dict[str, AskUser])
     _round: set[str] = field(default_factory=set[str])
     """Questions since the last message of the user."""
@@ -72,10 +105,11 @@ class Spending:
     def add(self, block: AnyBlock) -> None:
         match block:
             case User():
-                for known in (self._tokens, self._round, self._calls, self._seen):
+                for known in (self._tokens, self._costs, self._round, self._calls, self._seen):
                     known.clear()
             case Message():
                 self._tokens[block.id] = block.tokens
+                self._costs[block.id] = block.cost
             case AskUser() if block.agent == BUDGET:
                 if block.id not in self._asked:
                     self._round.add(block.id)
@@ -118,27 +152,27 @@ class Spending:
         return next(self._reached(budgets, costs), None)
 
     def _reached(self, budgets: Budgets, costs: Costs) -> Iterator[Reached]:
-        most = budgets.round_tokens * (1 + self.raised("round", in_round=True))
-        if 0 < most <= self.tokens:
-            yield Reached(
-                "round",
-                f"This round has used {self.tokens:,} tokens, and its budget is {most:,}. "
-                f"Go on, with {budgets.round_tokens:,} more?",
-            )
-        limit = budgets.session_cost * (1 + self.raised("session", in_round=False))
-        if 0 < limit <= costs.session:
-            yield Reached(
-                "session",
-                f"This session has cost {costs.session:.2f}, and its budget is {limit:.2f}. "
-                f"Go on, with {budgets.session_cost:.2f} more?",
-            )
-        limit = budgets.day_cost * (1 + costs.raised)
-        if 0 < limit <= costs.day:
-            yield Reached(
-                f"day-{costs.date}",
-                f"All sessions have cost {costs.day:.2f} today, and the budget is {limit:.2f}. "
-                f"Go on, with {budgets.day_cost:.2f} more?",
-            )
+        for limit in self._limits(budgets, costs):
+            if 0 < limit.most <= limit.used:
+                yield Reached(limit.kind, limit.question)
+
+    def _limits(self, budgets: Budgets, costs: Costs) -> Iterator["Limit"]:
+        spent = Sum(self.tokens, sum(self._costs.values()))
+        for kind, used, step in (
+            ("round", spent.tokens, budgets.round_tokens),
+            ("cost-round", spent.cost, budgets.round_cost),
+        ):
+            yield Limit(kind, "This round has", used, step, self.raised(kind, in_round=True))
+        for kind, used, step in (
+            ("tokens-session", costs.session.tokens, budgets.session_tokens),
+            ("session", costs.session.cost, budgets.session_cost),
+        ):
+            yield Limit(kind, "This session has", used, step, self.raised(kind, in_round=False))
+        for kind, used, step in (
+            (f"tokens-day-{costs.date}", costs.day.tokens, budgets.day_tokens),
+            (f"day-{costs.date}", costs.day.cost, budgets.day_cost),
+        ):
+            yield Limit(kind, "All sessions today have", used, step, costs.raised.get(kind, 0))
 
     def stuck(self, calls: list[ToolCall]) -> Reached | None:
         """The first of these calls that was made too often."""

@@ -189,9 +189,7 @@ class Upkeep:
     async def over_budget(self) -> Done | None:
         """Before the model is asked."""
         budgets = self.agent.budgets
-        costs = Costs()
-        if budgets.session_cost or budgets.day_cost:
-            costs = await self.ledger.costs()
+        costs = await self.ledger.costs() if budgets.beyond_round else Costs()
         return await self._ask(self.ledger.spending.reached(budgets, costs))
 
     async def _ask(self, reached: Reached | None) -> Done | None:

@@ -2,10 +2,12 @@
 
 import sqlite3
 import time
+from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
 
-from shipmate.llm.prices import Costs, Spent
+from shipmate.llm.prices import Costs, Spent, Sum
 from shipmate.protocol import BUDGET, CONTINUE, AskUser, decode_block
 
 _ADD = """
@@ -61,20 +63,23 @@ def listed(
 
 
 def costs(db: sqlite3.Connection, session: str) -> Costs:
-    """What a session has cost in all, and what all sessions have cost today."""
+    """What a session has taken in all, and what all sessions have taken today."""
     day = today()
-    of_session = "SELECT total(cost) FROM usage WHERE session = ?"
-    of_day = "SELECT total(cost) FROM usage WHERE day = ?"
-    return Costs(
-        session=db.execute(of_session, (session,)).fetchone()[0],
-        day=db.execute(of_day, (day,)).fetchone()[0],
-        raised=_raised(db, f"{BUDGET}-day-{day}-"),
-        date=day,
-    )
+    return Costs(_sum(db, "session", session), _sum(db, "day", day), day, _raised(db, day))
 
 
-def _raised(db: sqlite3.Connection, prefix: str) -> int:
-    """How many questions whose id begins with `prefix`, in all sessions, raised a limit."""
-    query = "SELECT body FROM blocks WHERE type = 'ask_user' AND substr(id, 1, ?) = ?"
-    found = (decode_block(body) for (body,) in db.execute(query, (len(prefix), prefix)))
-    return sum(isinstance(block, AskUser) and block.result == CONTINUE for block in found)
+def _sum(db: sqlite3.Connection, column: str, value: str) -> Sum:
+    query = f"SELECT total(prompt + completion), total(cost) FROM usage WHERE {column} = ?"  # noqa: S608 - fixed names
+    tokens, cost = db.execute(query, (value,)).fetchone()
+    return Sum(int(tokens), cost)
+
+
+def _raised(db: sqlite3.Connection, day: str) -> Mapping[str, int]:
+    """How many questions about the limits of a day raised one, in all sessions, by kind."""
+    query = "SELECT id, body FROM blocks WHERE type = 'ask_user' AND id GLOB ?"
+    found = Counter[str]()
+    for name, body in db.execute(query, (f"{BUDGET}-*day-{day}-*",)):
+        block = decode_block(body)
+        if isinstance(block, AskUser) and block.result == CONTINUE:
+            found[name.removeprefix(f"{BUDGET}-").rpartition("-")[0]] += 1
+    return found

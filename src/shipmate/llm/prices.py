@@ -1,7 +1,7 @@
 """What requests cost, where the price of a model is known."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shipmate.llm.model import ModelInfo
 from shipmate.protocol import Usage
@@ -48,13 +48,19 @@ def spent(info: ModelInfo, usage: Usage | None) -> Spent | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
-    """What was spent, in whatever currency the providers bill."""
+class Sum:
+    """What some requests took, as far as their providers counted it."""
 
-    session: float = 0.0
-    day: float = 0.0
-    """By all sessions."""
-    raised: int = 0
-    """How often the limit of this day was raised."""
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    session: Sum = Sum()
+    day: Sum = Sum()
+    """Of all sessions."""
     date: str = ""
     """The day."""
+    raised: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How often limits of this day were raised, by their kind."""

@@ -2275,6 +2275,8 @@ export interface components {
             agent?: string;
             /** @default 0 */
             at: number;
+            /** @default 0 */
+            cost?: number;
             /** @default  */
             finish?: string;
             /** @default 0 */

@@ -93,6 +93,7 @@ export const DEFAULTS: { [T in Block["type"]]: Record<string, unknown> } = {
     tokens_source: "api",
     partial: false,
     finish: "",
+    cost: 0,
     thought: 0,
     heard: 0,
   },

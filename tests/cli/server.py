@@ -12,7 +12,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from http.client import HTTPResponse
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.error import HTTPError
 
 from shipmate.cli.server_file import read
@@ -81,11 +81,15 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def served(data: Path, *arguments: str) -> Generator[Served]:
+def served(
+    data: Path, *arguments: str, log: int | IO[bytes] | None = None, **extra: str
+) -> Generator[Served]:
+    """`log`: where its standard error goes; `extra`: variables of its environment."""
     process = subprocess.Popen(
         command("serve", "--data", data, "--port", "0", "--json", *arguments),
         stdout=subprocess.PIPE,
-        env=environment(),
+        stderr=log,
+        env=environment(**extra),
     )
     assert process.stdout is not None
     try:

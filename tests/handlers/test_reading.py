@@ -25,7 +25,12 @@ async def made(house: Whole) -> str:
         row.id,
         User(id="u1", text="Where is the\nLOGIN  loop?"),
         Message(id="m1", text="Ich schaue in die Straße.", reasoning="A login?"),
-        ToolCall(id="c1", message="m1", name="grep", arguments={"q": 'say "hi"', "deep": [{"x": "Login"}]}),
+        ToolCall(
+            id="c1",
+            message="m1",
+            name="grep",
+            arguments={"q": 'say "hi"', "deep": [{"x": "Login"}]},
+        ),
         ToolResult(id="r1", call="c1", text="a.py: login(login)"),
         User(id="u2", text="for a helper", parent="c1"),
         User(id="u3", text="登录 <b>again</b>"),

@@ -8,6 +8,7 @@ from msgspec import structs
 from shipmate.handlers.reach import OF_SESSION as ONE
 from shipmate.handlers.reach import usable
 from shipmate.handlers.route import Answer, Call, Input, endpoint
+from shipmate.safety.redaction import redacted_struct
 from shipmate.session.browsing import FileView, FolderView, file, folder
 from shipmate.session.changed import Changes, changes
 from shipmate.session.projects import find_project, project_folder
@@ -39,7 +40,7 @@ async def session_changes(call: Call[OfRound]) -> Answer:
     root = project_folder(projects, row.project) if open_to else house.files
     work = Workspace(root, row.id, protected=(house.config.data,), files=house.files)
     found = await asyncio.to_thread(changes, blocks, work, wanted=asked.round, now=open_to)
-    return _brief(found) if asked.brief else found
+    return _brief(found) if asked.brief else redacted_struct(found, shapes=False)
 
 
 def _brief(found: Changes) -> Changes:
@@ -57,7 +58,8 @@ async def project_files(call: Call[InProject]) -> Answer:
 async def project_file(call: Call[InProject]) -> Answer:
     """A text file of a project, to be read: the first 1 MB of it. What agents have to ask for
     is refused."""
-    return await asyncio.to_thread(partial(file, _workspace(call), call.given.path))
+    found = await asyncio.to_thread(partial(file, _workspace(call), call.given.path))
+    return redacted_struct(found, shapes=False)
 
 
 def _workspace(call: Call[InProject]) -> Workspace:

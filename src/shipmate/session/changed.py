@@ -30,7 +30,7 @@ MAX_LINES = 20_000
 MAX_WALKED = 20_000
 """Entries that are looked at for files that were moved."""
 _TITLE = 120
-_NOT_KEPT = "its content before is not kept: larger than 4 MB, or the disk was full"
+_NOT_KEPT = "its content before is not kept: more than 4 MB, a secret in it, or a full disk"
 
 
 class ChangedFile(Struct, frozen=True):

@@ -1,7 +1,8 @@
 """What files held before and after a call changed them, kept for the session's diff.
 
 One file a content below `files/contents/<session>/`, named by its hash, compressed. What is too
-large, and what could not be stored, is told by its absence: the change itself never waits for it.
+large, what holds a secret that is known, and what could not be stored, is told by its absence: the
+change itself never waits for it.
 """
 
 import re
@@ -10,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from shipmate.protocol import new_id
+from shipmate.safety.redaction import counted
 from shipmate.tools.files import sha256
 
 CONTENTS = "contents"
@@ -22,6 +24,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 def keep(files: Path | None, session: str, content: bytes) -> None:
     if files is None or len(content) > MAX_KEPT or not _NAME.fullmatch(session):
+        return
+    if counted(content.decode("latin-1"), shapes=False)[1]:
         return
     digest = sha256(content)
     path = _path(files, session, digest)

@@ -217,3 +217,16 @@ async def test_a_server_that_cuts_silently_is_told_once_and_not_believed(tmp_pat
         row = await play.row(session)
         assert row.context_usage
         assert row.context_usage.source == "estimate"
+
+
+async def test_a_provider_that_counts_the_answer_alone_is_estimated(tmp_path: Path) -> None:
+    script = [say("Yes.", usage=Usage(completion=7)), say("No.", usage=Usage(prompt=90))]
+    async with stage(tmp_path, script, tools=TOOLS) as play:
+        session = await play.create()
+        for source in ("estimate", "api"):
+            await play.say(session, TASK)
+            usage = (await play.row(session)).context_usage
+            assert usage
+            assert (usage.source, usage.tokens > 80) == (source, True)
+            assert (await play.blocks(session, Message))[-1].tokens_source == source
+        assert not await play.blocks(session, System)

@@ -127,7 +127,7 @@ class Asking:
             ToolResult(call=call.id, text=TOO_MANY, is_error=True) for call in calls[MOST_CALLS:]
         ]
         notes = [System(text=note, level="warning", code="model") for note in reply.notes]
-        if reply.usage and not counted:
+        if not counted:
             notes += self.upkeep.warning(self._sent, reply)
         if not (reply.text or calls or reply.notes):
             text = "The model gave an empty answer. Send the message again, or change the model."

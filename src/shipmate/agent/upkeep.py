@@ -150,9 +150,9 @@ class Upkeep:
     # --- what was counted -----------------------------------------------------------------
 
     def counted(self, sent: Sequence[ChatMessage], reply: Reply) -> bool:
-        """Learn from what the provider counted; false when it counted nothing, or far less than
-        was sent."""
-        if reply.usage is None:
+        """Learn from what the provider counted; false when it counted nothing of what was sent,
+        or far less."""
+        if reply.usage is None or not reply.usage.prompt:
             return False
         meter = self.transcript.context.meter
         return meter.learn(sent, self.agent.offered(self.transcript.fetched), reply.usage.prompt)
@@ -160,9 +160,9 @@ class Upkeep:
     def warning(self, sent: Sequence[ChatMessage], reply: Reply) -> list[System]:
         """Once a session: the server seems to cut what it is sent."""
         known = self.transcript.context.blocks
-        if any(isinstance(block, System) and block.code == SERVER_CUTS for block in known):
-            return []
         counted = reply.usage.prompt if reply.usage else 0
+        if not counted or any(isinstance(b, System) and b.code == SERVER_CUTS for b in known):
+            return []
         about = self.transcript.context.meter.measure(
             sent, self.agent.offered(self.transcript.fetched)
         )

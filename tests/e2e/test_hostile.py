@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.board import BOARD
 from tests.e2e.conftest import Desk
 from tests.provider import call_reply, text_reply
 
@@ -86,8 +87,10 @@ def quiet(desk: Desk, evil: Evil) -> None:
     assert evil.asked == []
 
 
+@pytest.mark.safety
 def test_an_answer_makes_no_request_and_runs_no_script(desk: Desk, evil: Evil) -> None:
     """Each case as a message of its own, as they stand within one another otherwise."""
+    BOARD.put("render cases in Chromium, the chat", len(CASES), len(CASES))
     desk.page.set_viewport_size({"width": 1000, "height": 60_000})  # all of it is in the page
     assert len(CASES) > 70
     for first in range(0, len(CASES), ROUND):
@@ -100,8 +103,10 @@ def test_an_answer_makes_no_request_and_runs_no_script(desk: Desk, evil: Evil) -
     expect(desk.page.get_by_text("NEXT")).to_have_count(len(CASES))
     expect(desk.page.get_by_role("log").get_by_text("<script>").first).to_be_visible()
     quiet(desk, evil)
+    BOARD.put("render cases in Chromium, the chat", len(CASES), 0)
 
 
+@pytest.mark.safety("render cases in Chromium, elsewhere")
 def test_what_is_said_asked_and_approved_is_shown_as_text(desk: Desk, evil: Evil) -> None:
     everything = "\n\n---\n\n".join(texts(evil))
     desk.provider.queue(call_reply(("write_file", {"path": "x.html", "content": everything})))
@@ -116,6 +121,7 @@ def test_what_is_said_asked_and_approved_is_shown_as_text(desk: Desk, evil: Evil
     quiet(desk, evil)
 
 
+@pytest.mark.safety("render cases in Chromium, elsewhere")
 def test_what_a_tool_read_is_shown_as_text(desk: Desk, evil: Evil) -> None:
     (desk.project / "page.html").write_text("\n".join(texts(evil)))
     (desk.project / TRICKS).write_text(TERMINAL)
@@ -137,6 +143,7 @@ def test_what_a_tool_read_is_shown_as_text(desk: Desk, evil: Evil) -> None:
     quiet(desk, evil)
 
 
+@pytest.mark.safety("render cases in Chromium, elsewhere")
 def test_a_title_shows_what_would_turn_it_around(desk: Desk) -> None:
     desk.say("Hello")
     desk.done()
@@ -148,6 +155,7 @@ def test_a_title_shows_what_would_turn_it_around(desk: Desk) -> None:
     expect(desk.page).to_have_title(f"{shown} · shipmate")
 
 
+@pytest.mark.safety("render cases in Chromium, elsewhere")
 def test_a_picture_of_elsewhere_waits_for_a_click_and_names_its_host(
     desk: Desk, evil: Evil
 ) -> None:
@@ -164,6 +172,7 @@ def test_a_picture_of_elsewhere_waits_for_a_click_and_names_its_host(
     assert (evil.asked[0], evil.told[0]) == ("/cat.png", "")
 
 
+@pytest.mark.safety("render cases in Chromium, elsewhere")
 def test_a_link_whose_words_name_another_place_says_where_it_leads(desk: Desk) -> None:
     desk.provider.queue(text_reply(LINKS))
     desk.say("Links")

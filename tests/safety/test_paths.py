@@ -50,6 +50,7 @@ def decide(place: Place, case: dict[str, Any], path: str) -> PathDecision:
     return decide_path(op, place.fill(path), place.root, protected=[place.data], platform=platform)
 
 
+@pytest.mark.safety("path cases")
 @pytest.mark.parametrize("case", DECIDED, ids=lambda case: case["id"])
 def test_a_path_is_decided_as_the_case_says_in_both_modes(
     tmp_path: Path, case: dict[str, Any]

@@ -2,16 +2,18 @@
 
 import ipaddress
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.safety.net import refused_address
 from shipmate.safety.urls import RefusedUrl, check_url, read_url
+from tests.board import BOARD
 
 CASES: list[dict[str, Any]] = [
     json.loads(line)
@@ -52,6 +54,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.safety("ssrf cases")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_a_request_to_a_forbidden_place_is_refused_as_the_case_says(case: dict[str, Any]) -> None:
     url, target = (str(case[key] or "").replace("$P", "8123") for key in ("url", "redirect_to"))
@@ -104,9 +107,36 @@ PIECES = st.sampled_from(
 )
 
 
-@given(st.lists(PIECES | st.characters(), max_size=14).map("".join))
+HOSTILE = st.lists(PIECES | st.characters(), max_size=14).map("".join)
+FUZZED = 10_000
+
+
+@given(HOSTILE)
 def test_what_is_read_is_the_same_for_every_reader_and_never_private(tail: str) -> None:
     """What comes out is read again to the same, and by Python's own reader to the same host."""
+    read_the_same(tail)
+
+
+@pytest.mark.safety
+@pytest.mark.timeout(1800)
+def test_fuzzed_urls_lead_nowhere_private(in_full: bool) -> None:
+    tried = Counter[str]()
+
+    @settings(max_examples=FUZZED if in_full else 100, database=None)
+    @given(HOSTILE)
+    def fuzz(tail: str) -> None:
+        tried["urls"] += 1
+        tried["wrong"] += 1
+        read_the_same(tail)
+        tried["wrong"] -= 1
+
+    try:
+        fuzz()
+    finally:
+        BOARD.put("fuzzed URLs", tried["urls"], tried["wrong"])
+
+
+def read_the_same(tail: str) -> None:
     try:
         url = read_url(f"http://{tail}")
     except RefusedUrl:

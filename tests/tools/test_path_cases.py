@@ -54,6 +54,7 @@ async def verdicts(make: Any) -> tuple[str, str, Verdict | None]:
     return normal, "allow" if verdict.bypassable and normal == "ask" else normal, verdict
 
 
+@pytest.mark.safety("path cases, on disk")
 @pytest.mark.parametrize(
     "case", [c for c in OURS if c["op"] not in READS], ids=lambda case: case["id"]
 )
@@ -83,6 +84,7 @@ async def test_a_write_is_judged_as_the_case_says_and_stays_inside(
     assert place.snapshot() == outside
 
 
+@pytest.mark.safety("path cases, on disk")
 @pytest.mark.parametrize("case", [c for c in OURS if c["op"] in READS], ids=lambda case: case["id"])
 async def test_a_read_gives_no_secret_and_does_not_hang(
     tmp_path: Path, case: dict[str, Any]

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,12 @@ from shipmate.safety.verdict import Level
 from shipmate.tools import files
 from shipmate.tools.files import read_bytes
 from shipmate.tools.tool import ToolError, Workspace
+from tests.board import BOARD
 from tests.safety.path_cases import Place
 from tests.tools.writing import judge, run
 
 SOME, CLAIMED = 150, 2_500
-"""Tries of each of the four races; as many as are claimed with `--faults`."""
+"""Tries of each of the four races; as many as are claimed with `--safety`."""
 
 
 @pytest.fixture(params=["openat2", "step by step"])
@@ -28,8 +28,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.fixture
-def tries(request: pytest.FixtureRequest) -> int:
-    return CLAIMED if request.config.getoption("--faults") else SOME
+def tries(in_full: bool) -> int:
+    return CLAIMED if in_full else SOME
 
 
 SWAPPER = """
@@ -71,37 +71,43 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(p): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.mark.safety
 @pytest.mark.usefixtures("way")
-@pytest.mark.timeout(600)
-async def test_a_folder_swapped_for_a_link_lets_no_read_out(tmp_path: Path, tries: int) -> None:
+@pytest.mark.timeout(1800)
+async def test_a_folder_swapped_for_a_link_lets_no_read_out(
+    tmp_path: Path, tries: int, request: pytest.FixtureRequest
+) -> None:
     place = Place(tmp_path.resolve())
     (place.root / "d").mkdir()
     (place.root / "d" / "secret.txt").write_text("inside")
     seen: set[bytes] = set()
     work = Workspace(place.root)
+    number = 0
     with swapping(place):
-        for number in count():
-            if number >= tries and seen:
-                break
+        while number < tries or not seen:
+            number += 1
             try:
                 seen.add((await read_bytes(work, "d/secret.txt")).data)
             except ToolError:
                 continue
+    BOARD.put(f"swap races, {request.node.name.partition('_lets_')[2]}", number, len(seen) - 1)
     assert seen == {b"inside"}
 
 
+@pytest.mark.safety
 @pytest.mark.usefixtures("way")
-@pytest.mark.timeout(600)
-async def test_a_folder_swapped_for_a_link_lets_no_write_out(tmp_path: Path, tries: int) -> None:
+@pytest.mark.timeout(1800)
+async def test_a_folder_swapped_for_a_link_lets_no_write_out(
+    tmp_path: Path, tries: int, request: pytest.FixtureRequest
+) -> None:
     place = Place(tmp_path.resolve())
     (place.root / "d").mkdir()
     outside = snapshot(place.outside)
     work = Workspace(place.root, protected=(place.data,))
-    written = 0
+    number = written = 0
     with swapping(place):
-        for number in count():
-            if number >= tries and written:
-                break
+        while number < tries or not written:
+            number += 1
             path = ("d/secret.txt", "d/new/deep.txt", f"d/{number}.txt")[number % 3]
             try:
                 verdict = await judge(work, "write_file", path=path, content=str(number))
@@ -110,4 +116,6 @@ async def test_a_folder_swapped_for_a_link_lets_no_write_out(tmp_path: Path, tri
                     written += 1
             except ToolError:
                 continue
-    assert snapshot(place.outside) == outside
+    escaped = snapshot(place.outside) != outside
+    BOARD.put(f"swap races, {request.node.name.partition('_lets_')[2]}", number, escaped)
+    assert not escaped

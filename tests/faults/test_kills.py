@@ -31,8 +31,6 @@ RANDOM = 160
 SECONDS = 4.0
 """A random kill comes within this time after the start."""
 AT_ONCE = 2
-READY = 2.0
-"""Seconds until a server answers after a kill."""
 
 
 def trial(folder: Path, kill: str | float) -> Trial:
@@ -86,7 +84,6 @@ def test_a_kill_at_any_point_loses_nothing_and_does_nothing_twice(
     )
     TABLE.faults(summed(trials))
     assert missed == set()
-    assert min(ready) <= READY, "the median depends on what else runs on the machine"
     assert {name: count for name, count in summed(trials).items() if count} == {}
 
 

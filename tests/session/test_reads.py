@@ -92,7 +92,7 @@ async def test_what_the_agent_wrote_itself_it_may_overwrite_after_a_restart(
 
 
 async def test_after_a_compaction_it_may_be_read_again(tmp_path: Path) -> None:
-    script = [call("read_file", filePath="a.txt"), together(READ, READ, PAUSE), READ, say("Done.")]
+    script: list[Step] = [READ, call("list_files"), together(READ, READ, PAUSE), READ, say("Done.")]
     async with stage(tmp_path, apart(script, [say("Summed up.")]), tools=REAL) as play:
         session = await play.create()
         await play.say(session, "go")

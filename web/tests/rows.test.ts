@@ -17,12 +17,13 @@ const live = (fields: Partial<Live>): Live => ({
 
 describe("rows of the thread", () => {
   test("one AI header per round, its tokens at the end", () => {
-    const rows = show([user(), say("a"), ...read(), say("b"), user(), say("c")]);
+    const usage = { prompt: 9, completion: 1, cached: 4, reasoning: 0 };
+    const rows = show([user(), say("a", { usage }), ...read(), say("b"), user(), say("c")]);
     expect(kinds(rows)).toEqual([
       "user", "head", "message", "tool", "message", "foot", "user", "head", "message", "foot",
     ]);
     const foot = rows[5] as Extract<Row, { kind: "foot" }>;
-    expect(foot).toMatchObject({ tokens: 20, text: "a\n\nb", estimate: false });
+    expect(foot).toMatchObject({ tokens: 20, cached: 4, text: "a\n\nb", estimate: false });
   });
 
   test("three successful reads fold, two do not, and a failed one stays out", () => {

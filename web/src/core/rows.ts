@@ -28,6 +28,8 @@ export interface Unasked {
 /** What a round used, and said. */
 interface Used {
   tokens: number;
+  /** Of them, those the provider had kept from an earlier request. */
+  cached: number;
   estimate: boolean;
   seconds: number;
   text: string;
@@ -252,6 +254,7 @@ class Rows {
       kind: "foot",
       block: last.id,
       tokens: this.round.reduce((sum, m) => sum + m.tokens, 0),
+      cached: this.round.reduce((sum, m) => sum + (m.usage?.cached ?? 0), 0),
       estimate: this.round.some((m) => m.tokens_source === "estimate"),
       seconds: this.began && this.ended > this.began ? (this.ended - this.began) / 1000 : 0,
       text: this.round.map((m) => m.text).filter(Boolean).join("\n\n"),

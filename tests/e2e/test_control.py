@@ -168,7 +168,7 @@ def a_round_over_its_budget(desk: Desk) -> None:
     page.reload()
     desk.provider.queue(call_reply(("list_files", {"path": "."})), text_reply("Done."))
     desk.say("Look")
-    expect(page.get_by_text("its budget is 10. Go on, with 10 more?")).to_be_visible()
+    expect(page.get_by_text("the budget is 10. Go on, with 10 more?")).to_be_visible()
     go_on = page.get_by_role("button", name="Continue")
     page.reload()
     expect(go_on).to_be_visible()

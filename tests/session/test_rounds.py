@@ -2,13 +2,14 @@
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from shipmate.errors import ConflictError, NotFoundError
+from shipmate.errors import ConflictError, NotFoundError, StorageError
 from shipmate.llm.model import FunctionCall, ModelError, Reply
-from shipmate.llm.scripted import call, say, together
+from shipmate.llm.scripted import Step, call, say, together
 from shipmate.protocol import (
     ApprovalRequest,
     Done,
@@ -227,6 +228,40 @@ async def test_a_database_that_is_locked_fails_the_round_and_nothing_else(tmp_pa
         other.close()
         assert done(await play.say(session, "again")).finished
         assert (await play.row(session)).status == "idle"
+
+
+@pytest.mark.parametrize("what", ["talk", "call"])
+async def test_stop_while_the_database_is_locked_is_kept_later(tmp_path: Path, what: str) -> None:
+    first = say("word " * 2_000) if what == "talk" else call("act", command="hang")
+    script: list[Step] = [first, say("Here.")]
+    async with stage(tmp_path, script, tools=TOOLS, pause=0.005) as play:
+        await play.store.execute(lambda db: db.execute("PRAGMA busy_timeout=20"))
+        session = await play.create()
+        await play.executor.send(session, "go")
+        if what == "talk":
+            await play.until(session, lambda f: f.type == "delta")
+        else:
+            await play.until(session, lambda f: f.type == "approval_request")
+            await play.watch(session)
+            await play.executor.decide(session, True)
+            while not (tmp_path / "project" / "running").exists():
+                await asyncio.sleep(0.01)
+        with closing(sqlite3.connect(play.store.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StorageError, match="locked"):
+                await asyncio.wait_for(play.executor.stop(session), 30)
+            assert not play.executor.runs(session)
+        while (await play.row(session)).status != "idle":
+            await asyncio.sleep(0.05)
+        if what == "talk":
+            (said,) = await play.blocks(session, Message)
+            assert said.partial
+            assert said.text.startswith("word ")
+        else:
+            (result,) = await play.blocks(session, ToolResult)
+            assert result.is_error
+        play.model.pause = 0
+        assert done(await play.say(session, "again")).finished
 
 
 async def test_arguments_that_are_no_object_are_answered_and_never_guessed(tmp_path: Path) -> None:

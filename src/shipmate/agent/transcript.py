@@ -1,7 +1,7 @@
 """A session's blocks, indexed: what is open, what waits, where the round began."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -224,9 +224,9 @@ class Transcript:
         """What waits for the user in this very thread."""
         return [b for b in self._asked.values() if b.result is UNSET and self._waits(b)]
 
-    def waiting_fields(self, but: str = "") -> dict[str, Any]:
-        """The row's names of the oldest pending approval and question, `but` left out."""
-        pending = [block for block in self.pending() if block.id != but]
+    def waiting_fields(self, but: Collection[str] = ()) -> dict[str, Any]:
+        """The row's names of the oldest pending approval and question, `but` these."""
+        pending = [block for block in self.pending() if block.id not in but]
         approvals = [b.id for b in pending if isinstance(b, ApprovalRequest)]
         questions = [b.id for b in pending if isinstance(b, AskUser)]
         return {

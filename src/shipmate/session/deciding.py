@@ -82,7 +82,7 @@ class Deciding:
         waits: bool = False,
     ) -> Any:
         transcript = await self.door.transcript(session)
-        row = None if waits else {**transcript.waiting_fields(but=block), "status": "running"}
+        row = None if waits else {**transcript.waiting_fields(but=[block]), "status": "running"}
         rules = partial(decision.rules, row=self.door.row(session)) if decision else None
         written = await self.door.change(session, block, revise, row, None if waits else rules)
         point("decide.recorded")

@@ -21,10 +21,16 @@ class Engine:
         self._run = run
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
+        self._ending: dict[str, str] = {}
 
     @property
     def sessions(self) -> list[str]:
         return list(self._running)
+
+    def ending(self, session: str) -> str:
+        """Why the session's round is being ended; empty when it is not. What fails while a round
+        is cut takes the place of the cut, so that alone does not tell."""
+        return self._ending.get(session, "")
 
     def advance(self, session: str) -> None:
         if session in self._running:
@@ -40,6 +46,7 @@ class Engine:
         task = self._running.get(session)
         if task is None:
             return False
+        self._ending[session] = why
         task.cancel(why)
         await asyncio.wait([task])
         return True
@@ -55,13 +62,17 @@ class Engine:
             while self._asked_again(session):
                 await self._run(session, lambda: self._asked_again(session))
         finally:
-            self._running.pop(session, None)
-            self._again.discard(session)
+            self._forget(session)
 
     def _over(self, session: str, task: asyncio.Task[None]) -> None:
         """A task that is cancelled before its first step never reaches its `finally`."""
         if self._running.get(session) is task:
-            del self._running[session]
+            self._forget(session)
+
+    def _forget(self, session: str) -> None:
+        self._running.pop(session, None)
+        self._ending.pop(session, None)
+        self._again.discard(session)
 
     def _asked_again(self, session: str) -> bool:
         asked = session in self._again

@@ -81,7 +81,15 @@ class Executor:
         self._titles = Titles(self.door, self._tasks)
         self._beside = Beside(self.door, self._tasks)
         ledgers = Ledgers(self.door, self._beside, windows or Windows())
-        self._rounds = Rounds(self.door, assemble, self._tasks, self.runs, self._finished, ledgers)
+        self._rounds = Rounds(
+            self.door,
+            assemble,
+            self._tasks,
+            running=self.runs,
+            ending=self._ending,
+            finished=self._finished,
+            ledgers=ledgers,
+        )
         self._engine = Engine(self._tasks, self._rounds.run)
         self._deciding = Deciding(self.door, assemble, self._decided)
         self.queue = Queue(self.door, self._say, self.runs)
@@ -90,6 +98,9 @@ class Executor:
     def runs(self, session: str) -> bool:
         """Whether a round of the session runs."""
         return session in self._engine.sessions
+
+    def _ending(self, session: str) -> str:
+        return self._engine.ending(session)
 
     # --- following ----------------------------------------------------------------------
 

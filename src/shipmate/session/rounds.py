@@ -52,6 +52,8 @@ class Rounds:
     tasks: Background
     running: Callable[[str], bool]
     """Whether a round of the session runs."""
+    ending: Callable[[str], str]
+    """Why the session's round is being ended, `STOP` or `SHUTDOWN`; empty when it is not."""
     finished: Callable[[SessionRow, Agent, Transcript], None]
     """Told of each round that came to its final answer."""
     ledgers: Ledgers
@@ -94,17 +96,17 @@ class Rounds:
             while True:
                 end = await self._played(session, transcript)
                 point("round.played")
+                self._cut_again(session)
                 async with self.door.turn(session):  # no command is half done now
                     if not again():
                         row = await self._close(session, transcript, end)
                         point("round.closed")
                         break
-        except asyncio.CancelledError as cut:
+        except asyncio.CancelledError:
             await self.door.settled(session)
             point("round.cut")
             if self.door.row(session).status == "running":  # else it had come to its end
-                done = await self._cut(session, transcript, cut)
-                await self._close(session, transcript, End(done))
+                await self._close(session, transcript, self._cut(session, transcript))
             return
         if end.done.finished and end.agent:
             self.finished(row, end.agent, transcript)
@@ -150,17 +152,23 @@ class Rounds:
         self.crews[session] = crew
         return crew.round(agent, transcript)
 
-    async def _cut(self, session: str, transcript: Transcript, cut: BaseException) -> Done:
-        """What was being recorded is kept by now; what is open is closed, truthfully."""
-        if STOP not in cut.args:
-            return Done(finished=False, reason="interrupted")
-        if blocks := close_open(transcript, "stop", "Not run: stopped by the user."):
-            await self.door.record(session, *blocks)
-        return Done(finished=False, reason="stopped")
+    def _cut_again(self, session: str) -> None:
+        """What fails while a round is cut takes the place of the cut."""
+        if self.ending(session):
+            raise asyncio.CancelledError
+
+    def _cut(self, session: str, transcript: Transcript) -> End:
+        """What was being recorded is kept by now, if it could be; what is open is closed,
+        truthfully."""
+        said = self._said(session)
+        if self.ending(session) != STOP:
+            return End(Done(finished=False, reason="interrupted"), tuple(said))
+        closed = close_open(transcript, "stop", "Not run: stopped by the user.")
+        return End(Done(finished=False, reason="stopped"), (*said, *closed))
 
     async def _close(self, session: str, transcript: Transcript, end: End) -> SessionRow:
         done = structs.replace(end.done, session=session)
-        waiting = transcript.waiting_fields()
+        waiting = transcript.waiting_fields(but=[block.id for block in end.blocks])
         status = _status(done, waits=bool(waiting["pending_question"]))
         fields = {**waiting, "status": status, "error": done.error}
         try:

@@ -118,6 +118,7 @@ def _hidden(room: Room, person: Person) -> Iterator[str]:
     """What lies within something that is seen, and must not be."""
     seen = [Path("/etc"), Path("/opt"), room.root, *readable(room, person), *room.settings.writable]
     wanted = [*room.protected, *places.private(person.home)]
+    wanted += places.sockets(room.root)
     if person.uid == 0:
         wanted += places.unreadable_by_others(Path("/etc"))
     for path in wanted:

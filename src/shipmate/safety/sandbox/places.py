@@ -1,5 +1,6 @@
 """What a command may see of the machine: the system and its tools, not people's own things."""
 
+import contextlib
 import os
 import re
 import stat
@@ -34,6 +35,8 @@ PRIVATE_IN_HOME = (
 """Hidden even where the project is the whole home."""
 GIT_CONFIG = ".gitconfig"
 CREDENTIAL = re.compile(rb"://[^/\s]*@|extraheader|token|passw|oauth|\[include", re.IGNORECASE)
+SOCKETS, COLUMNS = Path("/proc/net/unix"), 7
+"""Where the kernel lists them; a name, if there is one, comes after that many columns."""
 NO_WAY_IN = stat.S_IROTH
 MAX_CONFIG = 65_536
 
@@ -60,6 +63,17 @@ def _harmless(config: Path) -> bool:
 
 def private(home: Path) -> list[Path]:
     return [home / name for name in PRIVATE_IN_HOME]
+
+
+def sockets(root: Path) -> Iterator[Path]:
+    """Sockets of this machine's programs, wherever they lie: who can see one can knock at it, even
+    where nothing can be written. Those of rooms are not listed, as their network is another."""
+    with contextlib.suppress(OSError):
+        for line in SOCKETS.read_text("utf-8", "surrogateescape").split("\n")[1:]:
+            name = "".join(line.split(None, COLUMNS)[COLUMNS:])
+            path = root / name  # one without a folder may have been made in the project
+            if name and path.is_socket():
+                yield path.resolve()
 
 
 @cache

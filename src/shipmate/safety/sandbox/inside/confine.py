@@ -23,6 +23,8 @@ ALL_TCP, ALL_SCOPES = 3, 3
 NEW_USER = 0x10000000
 CAPABILITY_VERSION = 0x20080522
 PROCESSES = 4_096
+SHARE = 2
+"""One file may take this part (1/SHARE) of what is free where the project lies."""
 UNWELCOME = 500
 """Added to the badness by which the kernel picks what to end when memory is short."""
 
@@ -68,10 +70,10 @@ def restrict(plan: Confinement) -> None:
     """For the command: all the rest. Raises `OSError` where something cannot be given up."""
     prctl(DUMPABLE, 1)  # or /proc/self would be root's
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    disk = os.statvfs(".")
+    lower(resource.RLIMIT_FSIZE, disk.f_bavail * disk.f_frsize // SHARE)
     if plan.one("processes"):
-        most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-        few = PROCESSES if most == resource.RLIM_INFINITY else min(most, PROCESSES)
-        resource.setrlimit(resource.RLIMIT_NPROC, (few, few))
+        lower(resource.RLIMIT_NPROC, PROCESSES)
     with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib is slow to import
         file.write(str(UNWELCOME))
     if number := plan.one("namespace"):
@@ -81,6 +83,13 @@ def restrict(plan: Confinement) -> None:
         landlock(plan)
     if code := plan.one("filter"):
         seccomp(bytes.fromhex(code))
+
+
+def lower(limit: int, most: int) -> None:
+    """Never raised again."""
+    before = resource.getrlimit(limit)[1]
+    few = most if before == resource.RLIM_INFINITY else min(most, before)
+    resource.setrlimit(limit, (few, few))
 
 
 def leave_root(number: int) -> None:

@@ -111,6 +111,7 @@ def run(script: int, shell: str, confined: "confine.Confinement | None") -> None
 
 def wait(shell_pid: int, control: int, woken: int) -> int:
     """The exit status of the shell, as shells count; `STOPPED` when asked to end it."""
+    looked = time.monotonic()
     while True:
         for pid, status in reaped() or ():
             if pid == shell_pid:
@@ -119,7 +120,10 @@ def wait(shell_pid: int, control: int, woken: int) -> int:
         ready, _, _ = select.select([control, woken], [], [], LOOK)
         if control in ready or (woken in ready and signal.SIGTERM in os.read(woken, 512)):
             return STOPPED
-        if not ready and len(descendants(shell_pid)) > CROWD:
+        if time.monotonic() - looked < LOOK:
+            continue
+        looked = time.monotonic()
+        if len(descendants(shell_pid)) > CROWD:
             os.write(2, f"[more than {CROWD} processes: all were ended]\n".encode())
             return FLOODED
 

@@ -126,6 +126,15 @@ def _is_place(text: str) -> bool:
     return is_exempt(url, {text})
 
 
+class CompletionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`[completions]`: agents behind the OpenAI-compatible endpoint."""
+
+    approvals: Literal["link", "deny"] = "link"
+    """What needs a person: `link` shows where it is decided, `deny` tells the model no."""
+    model: str = ""
+    """`provider/model` of new sessions; empty: the agent's, or the first that can be used."""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All of `config.toml`."""
 
@@ -138,4 +147,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     web: WebSettings = WebSettings()
     budgets: Budgets = Budgets()
     mcp: McpSettings = McpSettings()
+    completions: CompletionSettings = CompletionSettings()
     sandbox: SandboxSettings = SandboxSettings()

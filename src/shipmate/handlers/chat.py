@@ -89,7 +89,7 @@ async def chat_stream(call: Call[Chat]) -> Answer:
     is `session` with the whole row; the stream ends with `done`. The round goes on when the
     client leaves."""
     row = await _session(call)
-    frames = await _said(call, row)
+    frames = await said(call, row)
     return EventStream(call.house.epoch, _row_first(row, frames), call.house.ended)
 
 
@@ -107,15 +107,15 @@ async def chat(call: Call[Chat]) -> Answer:
     Deprecated: use /api/agent/chat/stream."""
     house = call.house
     row = await _session(call)
-    done = await _done_of(await _said(call, row))
+    done = await _done_of(await said(call, row))
     transcript = await house.executor.door.transcript(row.id)
-    said = transcript.last_message
+    last = transcript.last_message
     answered = Answered(
         session=await house.executor.store.session(row.id),
         finished=done.finished,
         reason=done.reason,
         error=done.error,
-        message=said.text if said and done.finished else "",
+        message=last.text if last and done.finished else "",
         pending=transcript.pending(),
     )
     return json_answer(answered, headers=DEPRECATED)
@@ -147,7 +147,7 @@ async def _session(call: Call[Chat]) -> SessionRow:
     )
 
 
-async def _said(call: Call[Chat], row: SessionRow) -> Frames:
+async def said(call: Call[Chat], row: SessionRow) -> Frames:
     """Say what there is to say; what follows, up to `done`."""
     asked, executor = call.given, call.house.executor
     last = call.headers.get("last-event-id", "")
@@ -167,7 +167,7 @@ async def _said(call: Call[Chat], row: SessionRow) -> Frames:
     point("chat.created")
     try:
         begun = await anext(frames)  # it listens now: no piece of the answer can be missed
-        said = await executor.send(
+        user = await executor.send(
             row.id, asked.text, attachments=attachments, client_id=asked.client_id
         )
     except BaseException:
@@ -176,7 +176,7 @@ async def _said(call: Call[Chat], row: SessionRow) -> Frames:
     if not executor.runs(row.id):  # it was said before, and that round is over
         await frames.aclose()
         return executor.until_done(row.id, place)
-    return _until_done(begun, frames, said.seq)
+    return _until_done(begun, frames, user.seq)
 
 
 async def _until_done(begun: list[Frame], frames: Frames, said: int) -> AsyncGenerator[list[Frame]]:

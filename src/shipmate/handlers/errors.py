@@ -24,6 +24,12 @@ class HttpError(ShipmateError):
         self.headers = dict(headers or {})
 
 
+class OpenAIError(msgspec.Struct, frozen=True):
+    message: str
+    type: str
+    code: str
+
+
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     """Every answer that is not a success."""
 
@@ -33,10 +39,16 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is wrong, where, and what to do, for a person."""
     block: AnyBlock | UnsetType = UNSET
     """With `conflict`: the block with the decision that stands."""
+    error: OpenAIError | UnsetType = UNSET
+    """Below `/v1/`: the same in the form that clients of Chat Completions read."""
 
 
-def problem(error: ShipmateError) -> Response:
+def problem(error: ShipmateError, path: str = "") -> Response:
     """The answer to an expected failure. A conflict over a decided block carries that block."""
     answer = Problem(error.code, redacted(str(error)), getattr(error, "block", UNSET) or UNSET)
+    if path.startswith("/v1/"):
+        kind = "server_error" if error.status >= 500 else "invalid_request_error"
+        told = OpenAIError(answer.detail, kind, answer.code)
+        answer = msgspec.structs.replace(answer, error=told)
     headers: Mapping[str, str] | None = getattr(error, "headers", None)
     return json_answer(answer, status=error.status, headers=headers)

@@ -65,13 +65,14 @@ class Gate:
             # "app" makes the router raise instead of answering in plain text
             await self.router({**scope, "app": self}, receive, answer)
         except ShipmateError as error:
-            await answer.instead(problem(error), scope, receive)
+            await answer.instead(problem(error, scope["path"]), scope, receive)
         except HTTPException as error:
-            await answer.instead(problem(_plain(error)), scope, receive)
+            await answer.instead(problem(_plain(error), scope["path"]), scope, receive)
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
             detail = "The server made an error; its log has the details."
-            await answer.instead(problem(HttpError(500, "internal", detail)), scope, receive)
+            failed = HttpError(500, "internal", detail)
+            await answer.instead(problem(failed, scope["path"]), scope, receive)
         self.answered.set()
 
     def _admit(self, headers: Headers) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -29,6 +29,15 @@ from shipmate.session.executor import Executor
 from shipmate.session.projects import ProjectSettings
 
 
+class CompletionRules(Protocol):
+    """How Chat Completions are answered."""
+
+    @property
+    def approvals(self) -> Literal["link", "deny"]: ...
+    @property
+    def model(self) -> str: ...
+
+
 class Settings(Protocol):
     """What of the settings is shown here."""
 
@@ -48,6 +57,8 @@ class Settings(Protocol):
     def providers(self) -> Mapping[str, ProviderSettings]: ...
     @property
     def mcp(self) -> McpSettings: ...
+    @property
+    def completions(self) -> CompletionRules: ...
     @property
     def sandbox(self) -> SandboxSettings: ...
 

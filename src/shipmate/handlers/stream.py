@@ -18,6 +18,8 @@ from shipmate.session.hub import Frame, joined
 log = logging.getLogger(__name__)
 
 KEEP_ALIVE_S = 15.0
+PLAIN_KEEP_ALIVE = b": keep-alive\n\n"
+"""For clients that take each event for a piece of an answer."""
 KEEP_ALIVE = b'event: keep_alive\ndata: {"type":"keep_alive"}\n\n'
 BUFFER = 256 * 1024
 """Bytes that wait for a slow reader here; then its source is not read until they are sent."""
@@ -88,11 +90,14 @@ class EventStream:
         closing: asyncio.Event,
         *,
         keep_alive: float = KEEP_ALIVE_S,
+        plain: bool = False,
     ) -> None:
         self._epoch = epoch
         self._frames = frames
         self._closing = [closing]
         self._keep_alive = keep_alive
+        self._plain = plain
+        """Only `data:` lines; frames are sent as they are."""
         self._waiting: list[Frame] = []
         self._bytes = 0
         self._silent = False
@@ -162,6 +167,9 @@ class EventStream:
         """What waits, in parts; the pieces of a text in it as one event."""
         frames, self._waiting, self._bytes = self._waiting, [], 0
         silent, self._silent = self._silent, False
+        if self._plain:
+            told = (b"data: %s\n\n" % item.data for item in frames)
+            return told if frames or not silent else iter((PLAIN_KEEP_ALIVE,))
         return wire(self._epoch, joined(frames)) if frames or not silent else iter((KEEP_ALIVE,))
 
     def _break_silence(self) -> None:

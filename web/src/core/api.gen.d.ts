@@ -2395,6 +2395,12 @@ export interface components {
             id: string;
             session: string;
         };
+        /** OpenAIError */
+        OpenAIError: {
+            code: string;
+            message: string;
+            type: string;
+        };
         /** Outline */
         Outline: {
             said: components["schemas"]["Said"][];
@@ -2449,6 +2455,7 @@ export interface components {
             block?: components["schemas"]["User"] | components["schemas"]["Attachment"] | components["schemas"]["System"] | components["schemas"]["Message"] | components["schemas"]["ToolCall"] | components["schemas"]["ToolResult"] | components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"] | components["schemas"]["Todo"] | components["schemas"]["Summary"];
             code: string;
             detail: string;
+            error?: components["schemas"]["OpenAIError"];
         };
         /**
          * Progress

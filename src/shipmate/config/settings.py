@@ -68,6 +68,8 @@ class InterfaceSettings(msgspec.Struct, frozen=True, kw_only=True):
     """`[interface]`: how the page behaves."""
 
     send_key: Literal["shift+enter", "enter", "ctrl+enter"] = "shift+enter"
+    smooth: bool = True
+    """Text is let out evenly as it streams, where the reader does not ask for reduced motion."""
     language: Literal["auto", "en", "zh-CN"] = "auto"
 
 

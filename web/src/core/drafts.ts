@@ -13,7 +13,7 @@ export interface Draft {
 
 /** A paste longer than this becomes a chip. */
 export const LONG_PASTE = 4000;
-const PREFIX = "shipmate.draft.";
+export const PREFIX = "shipmate.draft.";
 const EMPTY: Draft = { text: "", pastes: [] };
 
 /** `session` is empty for a new chat. */

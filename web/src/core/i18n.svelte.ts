@@ -2,6 +2,8 @@
  * Words of the interface. `t(key, {n: 3})` reads the language in a reactive way, so a change
  * needs no reload. A key with plural forms is kept as `key.one` and `key.other`.
  */
+import changesEn from "../locales/changes.en.json";
+import changesZh from "../locales/changes.zh-CN.json";
 import mcpEn from "../locales/mcp.en.json";
 import mcpZh from "../locales/mcp.zh-CN.json";
 import peopleEn from "../locales/people.en.json";
@@ -14,8 +16,8 @@ import threadEn from "../locales/thread.en.json";
 import threadZh from "../locales/thread.zh-CN.json";
 import { settings } from "./settings.svelte";
 
-const en = { ...threadEn, ...shellEn, ...safetyEn, ...peopleEn, ...mcpEn };
-export const words = { en, "zh-CN": { ...threadZh, ...shellZh, ...safetyZh, ...peopleZh, ...mcpZh } as Record<string, string> };
+const en = { ...threadEn, ...shellEn, ...safetyEn, ...peopleEn, ...mcpEn, ...changesEn };
+export const words = { en, "zh-CN": { ...threadZh, ...shellZh, ...safetyZh, ...peopleZh, ...mcpZh, ...changesZh } as Record<string, string> };
 export type Language = keyof typeof words;
 type Plural<K> = K extends `${infer Stem}.other` ? Stem : never;
 export type Key = keyof typeof en | Plural<keyof typeof en>;

@@ -35,6 +35,7 @@ export const ICONS = {
   shield: "M8 1.8l5 1.9v4c0 3-2.1 5.4-5 6.5-2.9-1.1-5-3.5-5-6.5v-4z",
   key: "M10.4 2.6a3 3 0 11-1.9 5.3L3 13.4M4.6 11.8l1.6 1.6M10.9 5.1v.1",
   device: "M2.5 3h11v7.5h-11zM5.5 13.2h5M8 10.5v2.7",
+  changes: "M3 4h6M6 1.8v4.4M3 11.5h6M12.5 2.5v11",
 } as const;
 
 export type IconName = keyof typeof ICONS;

@@ -1,5 +1,6 @@
 /** The session that is open: its transcript, kept current by the event stream. */
 import { ApiError } from "./api";
+import { SessionChanges } from "./changes.svelte";
 import { snapshot, stop } from "./commands";
 import { hear, refresh } from "./facts";
 import { Folds } from "./folds.svelte";
@@ -20,6 +21,7 @@ export type Phase = "loading" | "ready" | "missing" | "error";
 
 export class OpenSession {
   readonly folds: Folds;
+  readonly changes: SessionChanges;
   phase = $state<Phase>("loading");
   /** Why it could not be read, in the server's words. */
   error = $state("");
@@ -44,6 +46,7 @@ export class OpenSession {
 
   constructor(readonly id: string) {
     this.folds = new Folds(id);
+    this.changes = new SessionChanges(id);
     void this.load();
   }
 
@@ -60,6 +63,7 @@ export class OpenSession {
   progress(call: string): Progress | undefined {
     return void this.structure, this.transcript.progress.get(call);
   }
+  readonly writes = $derived.by(() => (void this.structure, this.transcript.writes));
   readonly more = $derived.by(() => (void this.structure, this.transcript.more));
 
   /** Reads a snapshot. What the stream brings meanwhile waits, and is applied on top of it. */
@@ -111,6 +115,7 @@ export class OpenSession {
 
   close(): void {
     this.closed = true;
+    this.changes.close();
     this.follower?.close();
   }
 

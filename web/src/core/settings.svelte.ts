@@ -10,10 +10,12 @@ export interface InterfaceSettings {
   send_key: SendKey;
   language: "auto" | "en" | "zh-CN";
   theme: Theme;
+  /** Streamed text is let out evenly. */
+  smooth: boolean;
 }
 
 const KEY = "shipmate.interface";
-const DEFAULT: InterfaceSettings = { send_key: "shift+enter", language: "auto", theme: "system" };
+const DEFAULT: InterfaceSettings = { send_key: "shift+enter", language: "auto", theme: "system", smooth: true };
 
 function remembered(): InterfaceSettings {
   try {

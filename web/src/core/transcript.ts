@@ -57,6 +57,8 @@ export class Transcript {
   epoch = "";
   seq = 0;
   more = false;
+  /** Rises when files may have changed: a call wrote some, or a round ended. */
+  writes = 0;
   private ids = new Map<string, AnyBlock>();
   /** Streams of which pieces were missed. */
   private missed = new Set<string>();
@@ -84,6 +86,7 @@ export class Transcript {
     this.epoch = snapshot.epoch;
     this.seq = joins ? Math.max(this.seq, snapshot.last_seq) : snapshot.last_seq;
     this.done = null;
+    this.writes += 1;
     this.lives.clear();
     for (const live of snapshot.live) {
       if (this.ids.has(live.id)) continue;
@@ -124,6 +127,7 @@ export class Transcript {
     this.ids.set(block.id, block);
     this.lives.delete(block.id);
     if (block.type === "user") this.done = null;
+    if (block.type === "tool_result" && block.written.length) this.writes += 1;
     const index = known ? this.blocks.indexOf(known) : -1;
     if (index >= 0) this.blocks = this.blocks.with(index, block);
     else this.blocks = inserted(this.blocks, block);

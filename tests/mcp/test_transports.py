@@ -12,7 +12,7 @@ import pytest
 
 from shipmate.llm.scripted import call, say
 from shipmate.mcp.settings import McpServerSettings
-from shipmate.protocol import ApprovalRequest, AskUser, Progress, ToolResult
+from shipmate.protocol import ApprovalRequest, AskUser, Progress, ToolResult, Usage
 from tests.mcp.running import Running, playing, pool_of
 from tests.mcp.test_faults import until
 from tests.mcp.test_reports import called, wire_of
@@ -109,9 +109,12 @@ async def test_a_question_of_the_server_is_asked_in_the_conversation(
 @pytest.mark.parametrize("approved", [True, False])
 async def test_sampling_waits_for_an_approval(tmp_path: Path, approved: bool) -> None:
     async with kind(tmp_path, "stdio") as running:
-        steps = [call(wire_of(running, "poem", "kind")), say("Roses are red."), say("Done.")]
+        poem = say("Roses are red.", usage=Usage(prompt=5, completion=3))
+        steps = [call(wire_of(running, "poem", "kind")), poem, say("Done.")]
         async with playing(tmp_path, running, steps) as server:
             result = await answered(server, running, "poem", approved)
+            used = [(row.prompt, row.completion) for row in await server.store.usage()]
+            assert used == [(5, 3)], "it counts for budgets"
     if approved:
         assert result.text == "It wrote: Roses are red. (scripted/demo)"
     else:

@@ -4,7 +4,6 @@ What is stored stays; a `summary` block takes the place of what it replaces in w
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +15,8 @@ from shipmate.agent.profile import Agent
 from shipmate.agent.summaries import SUMMARY
 from shipmate.agent.units import Part
 from shipmate.faults import point
-from shipmate.llm.model import ChatMessage, Model, ModelError, Reply
-from shipmate.llm.prices import Spent, spent
+from shipmate.llm.model import asked
+from shipmate.llm.prices import Spent, spent, taken
 from shipmate.llm.tokens import estimate_tokens
 from shipmate.protocol import ContextUsage, Summary, System, User
 
@@ -143,8 +142,7 @@ class Compaction:
         )
         made = structs.replace(made, tokens_before=self.tokens(), tokens_after=self._after(made))
         if gains and made.tokens_after >= made.tokens_before:
-            if used:
-                await self.record(row={"add_tokens": used.tokens, "usage": used})
+            await self.record(row=taken(used))
             return None
         notes: list[System] = []
         last = [b for b in self.context.blocks if isinstance(b, Summary) and not b.undone]
@@ -155,9 +153,7 @@ class Compaction:
         return made
 
     def _row(self, made: Summary, used: Spent | None) -> dict[str, Any]:
-        row: dict[str, Any] = {}
-        if used:
-            row |= {"add_tokens": used.tokens, "usage": used}
+        row = taken(used)
         if not self.parent:
             row["context_usage"] = ContextUsage(
                 tokens=made.tokens_after, max=self.window, percent=0, source="estimate"
@@ -183,7 +179,7 @@ class Compaction:
             (text for size in CUTS if estimate_tokens(text := _shown(cut, size)) <= room),
             _shown(cut, CUTS[-1])[-room:],
         )
-        reply = await _asked(self.agent.model, f"{ASK}{shown}")
+        reply = await asked(self.agent.model, f"{ASK}{shown}")
         if reply is None:
             return _extract(cut), None
         text = reply.text.strip()
@@ -191,17 +187,6 @@ class Compaction:
         if not text or estimate_tokens(text) >= replaced:
             text = _extract(cut)
         return text, spent(self.agent.model.info, reply.usage)
-
-
-async def _asked(model: Model, text: str) -> Reply | None:
-    try:
-        async with aclosing(model.stream([ChatMessage("user", text)], [])) as stream:
-            async for item in stream:
-                if isinstance(item, Reply):
-                    return item
-    except ModelError:  # the extract stands in
-        return None
-    return None
 
 
 def _shown(cut: Cut, size: int) -> str:

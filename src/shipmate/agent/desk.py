@@ -13,6 +13,7 @@ from shipmate.agent.transcript import Transcript
 from shipmate.agent.voice import Voice
 from shipmate.errors import ShipmateError
 from shipmate.llm.model import ChatMessage, ModelError, Reply
+from shipmate.llm.prices import spent, taken
 from shipmate.protocol import Pending, ToolCall
 from shipmate.tools.tool import SHUTDOWN, ToolError
 
@@ -52,8 +53,9 @@ class RunningDesk:
                     reply = item
         except ModelError as error:
             raise ToolError(f"The model failed: {error}") from error
-        await self.record(row={"add_tokens": _used(reply)})
-        return reply.text, self.agent.model.info.id
+        info = self.agent.model.info
+        await self.record(row=taken(spent(info, reply.usage)))
+        return reply.text, info.id
 
     def progress(self, call: str, text: str, done: float, total: float | None) -> None:
         self.voice.progress(call, text, done, total)
@@ -71,7 +73,3 @@ class RunningDesk:
                 await self.record(structs.replace(unanswered(asked, "moved_on")))
             except ShipmateError:  # its session was deleted, or the disk is full
                 return
-
-
-def _used(reply: Reply) -> int:
-    return reply.usage.prompt + reply.usage.completion if reply.usage else 0

@@ -1,6 +1,7 @@
 """The port to every language model: one method, `stream`."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -169,3 +170,15 @@ class Model(Protocol):
     def stream(
         self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]
     ) -> AsyncGenerator[StreamItem]: ...
+
+
+async def asked(model: Model, text: str) -> Reply | None:
+    """The reply to one text, without tools; None where the model fails."""
+    try:
+        async with aclosing(model.stream([ChatMessage("user", text)], ())) as stream:
+            async for item in stream:
+                if isinstance(item, Reply):
+                    return item
+    except ModelError:
+        return None
+    return None

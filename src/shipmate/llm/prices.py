@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from shipmate.llm.model import ModelInfo
 from shipmate.protocol import Usage
@@ -45,6 +46,12 @@ def spent(info: ModelInfo, usage: Usage | None) -> Spent | None:
         return None
     cost = cost_of(info.price, usage)
     return Spent(info.id, usage.prompt, usage.cached, usage.completion, cost)
+
+
+def taken(used: Spent | None) -> dict[str, Any]:
+    """What a session's row takes in of a request beside its messages; nothing that nobody
+    counted."""
+    return {"add_tokens": used.tokens, "usage": used} if used else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,8 @@ class Compacting:
 
     def _upkeep(self, session: str, agent: Agent, transcript: Transcript) -> Upkeep:
         async def record(*blocks: AnyBlock, row: dict[str, Any] | None = None) -> None:
-            await self._door.record(session, *blocks, row=row)
+            if blocks or row:
+                await self._door.record(session, *blocks, row=row)
 
         return Upkeep(agent, transcript, record, self._ledgers.of(session, transcript))
 

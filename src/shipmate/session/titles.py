@@ -3,15 +3,14 @@
 import logging
 import re
 import unicodedata
-from contextlib import aclosing
 from dataclasses import dataclass
 
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
 from shipmate.errors import ShipmateError
 from shipmate.faults import point
-from shipmate.llm.model import ChatMessage, ModelError, Reply
-from shipmate.llm.prices import Spent, spent
+from shipmate.llm.model import Reply, asked
+from shipmate.llm.prices import Spent, spent, taken
 from shipmate.protocol import SessionRow
 from shipmate.safety.redaction import redacted
 from shipmate.session.background import Background
@@ -42,19 +41,13 @@ def _cut(line: str, end: int) -> str:
 
 
 async def ask_title(agent: Agent, task: str, answer: str) -> tuple[str, Spent | None]:
-    """The model's title and what it took; empty where it gave none."""
+    """The model's title and what it took; empty where it gave none: the first line of the task
+    stays."""
     text = f"{_ASK}User: {task[:2000]}\n\nAssistant: {answer[:1000]}"
-    reply = Reply()
-    try:
-        async with aclosing(agent.model.stream([ChatMessage("user", text)], [])) as stream:
-            async for item in stream:
-                if isinstance(item, Reply):
-                    reply = item
-    except ModelError:  # a title is a courtesy: the first line of the task stays
-        return "", None
+    reply = await asked(agent.model, text) or Reply()
     point("title.asked")
-    used = spent(agent.model.info, reply.usage)
-    return provisional(re.sub(r"[\"“”«»#*`]+", "", reply.text)), used
+    title = provisional(re.sub(r"[\"“”«»#*`]+", "", reply.text))
+    return title, spent(agent.model.info, reply.usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +71,10 @@ class Titles:
         title, used = await ask_title(agent, task, answer)
         try:
             async with self.door.turn(row.id):
+                fields = taken(used)
                 if title and (await self.door.store.session(row.id)).title == row.title:
-                    tokens = used.tokens if used else 0
-                    fields = {"title": title, "add_tokens": tokens, "usage": used}
+                    fields["title"] = title
+                if fields:
                     point("title.before_record")
                     await self.door.record(row.id, row=fields)
                     point("title.recorded")

@@ -155,6 +155,7 @@ def profiles(config: Config) -> dict[str, Profile]:
             providers=own.providers or base.providers,
             model=own.model or base.model,
             max_steps=own.max_steps,
+            fallback=own.fallback or base.fallback,
         )
     return found
 

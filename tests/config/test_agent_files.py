@@ -15,6 +15,7 @@ description: "Looks after: the docs" # quoted
 providers: [read_only, 'ask']
 model: openai/gpt-4o # the small one
 max_steps: 30
+fallback: [deepseek/deepseek-chat, "a/b"]
 ---
 
 You look after the docs.
@@ -41,6 +42,7 @@ def test_a_file_is_an_agent(tmp_path: Path) -> None:
             providers=("read_only", "ask"),
             model="openai/gpt-4o",
             max_steps=30,
+            fallback=("deepseek/deepseek-chat", "a/b"),
         )
     }
     found = profiles(config)

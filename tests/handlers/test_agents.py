@@ -59,13 +59,14 @@ def test_a_file_is_added_changed_in_its_place_and_removed(server: Served, data: 
 
 def test_changes_of_a_built_in_agent_are_taken_back(server: Served, data: Path) -> None:
     assert refused(server, "DELETE", "/api/agents/assistant")[0] == 409
-    change = {"prompt": "Be brief.", "max_steps": 7}
+    change = {"prompt": "Be brief.", "max_steps": 7, "fallback": ["scripted/demo"]}
     changed = agents(server.api("PATCH", "/api/agents/assistant", change))["assistant"]
     assert (changed["source"], changed["built_in"], changed["prompt"]) == (
         "config",
         True,
         "Be brief.",
     )
+    assert changed["fallback"] == ["scripted/demo"]
     assert "max_steps = 7" in (data / "config.toml").read_text()
     again = agents(server.api("DELETE", "/api/agents/assistant"))["assistant"]
     assert (again["source"], again["prompt"]) == ("built-in", ASSISTANT.prompt)
@@ -79,6 +80,7 @@ def test_changes_of_a_built_in_agent_are_taken_back(server: Served, data: Path) 
         ("POST", "", {"id": "keeper", "text": ""}, 409, "already"),
         ("PATCH", "/keeper", {"providers": ["shel"]}, 422, "did you mean shell?"),
         ("PATCH", "/keeper", {"model": "no/such"}, 422, "no model"),
+        ("PATCH", "/keeper", {"fallback": ["no/such"]}, 422, "no model"),
         ("PATCH", "/keeper", {"max_steps": 0}, 422, "max_steps"),
         ("PATCH", "/keeper", {}, 422, "changes nothing"),
         ("PATCH", "/nobody", {"prompt": "x"}, 404, "no agent"),

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import UNSET, structs
 
 from shipmate.agent.profile import Agent
+from shipmate.agent.stand_in import StandIn
 from shipmate.agent.threads import message_id
 from shipmate.agent.transcript import Transcript
 from shipmate.agent.upkeep import Upkeep, nothing_fits
@@ -49,13 +50,19 @@ class Asking:
     """Makes the block of a call that a message made."""
     _sent: Sequence[ChatMessage] = ()
     """The messages of the last request."""
+    _models: StandIn = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._models = StandIn(self.agent, self.transcript, self.record, self.voice)
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
         return self.agent.offered(self.transcript.fetched)
 
     async def reply(self) -> None:
-        """Ask for one reply; record it with the calls it made."""
+        """Ask for one reply; record it with the calls it made. Where the model fails and another
+        one stands in, nothing is recorded but that."""
+        await self._models.begin()
         await self.upkeep.make_room()
         parent = self.transcript.parent
         message = message_id(parent)
@@ -65,6 +72,8 @@ class Asking:
         try:
             reply = await self._stream_fitting(message)
         except (asyncio.CancelledError, ModelError) as cut:
+            if isinstance(cut, ModelError) and await self._models.takes_over(message, cut):
+                return
             await asyncio.shield(self._keep_partial(message, cut))
             raise
         self.voice.end(message)
@@ -89,7 +98,9 @@ class Asking:
         return reply
 
     async def _stream(self, message: str) -> Reply:
+        sent_before = len(self._sent)
         messages = self._sent = self.transcript.context.messages()
+        await self._models.pictures(messages[sent_before:])
         stream = self.agent.model.stream(messages, self.specs)
         reply = Reply()
         try:
@@ -97,6 +108,7 @@ class Asking:
                 if isinstance(item, Part):
                     self.voice.say(message, item.text, item.reasoning)
                 elif isinstance(item, Retrying):
+                    self._models.check_patience(item)
                     self.voice.retry(message, item)
                 else:
                     reply = item

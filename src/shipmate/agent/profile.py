@@ -23,6 +23,8 @@ class Profile:
     model: str = ""
     """Empty: the session's."""
     max_steps: int = 50
+    fallback: tuple[str, ...] = ()
+    """Models (`provider/model`) that stand in while its own fails, the first choice first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from shipmate.errors import ConfigError, did_you_mean
 
 FOLDER = "agents"
 """In the data directory."""
-KEYS = ("description", "providers", "model", "max_steps")
+KEYS = ("description", "providers", "model", "max_steps", "fallback")
+LISTS = ("providers", "fallback")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _FENCE = "---"
 _PAIR = re.compile(r"(\w+)\s*:\s*(.*)")
@@ -46,6 +47,8 @@ def agent_text(settings: AgentSettings, place: str) -> str:
         front.append(f"providers: [{', '.join(settings.providers)}]")
     if settings.model:
         front.append(f"model: {_quote(settings.model)}")
+    if settings.fallback:
+        front.append(f"fallback: [{', '.join(settings.fallback)}]")
     front.append(f"max_steps: {settings.max_steps}")
     text = "\n".join([_FENCE, *front, _FENCE, "", settings.prompt.strip(), ""])
     if parse_agent(text, place) != msgspec.structs.replace(
@@ -123,7 +126,7 @@ class _Front:
 
 
 def _value(key: str, text: str) -> Any:
-    if key == "providers":
+    if key in LISTS:
         inner = text.strip()
         if inner.startswith("[") and inner.endswith("]"):
             inner = inner[1:-1]

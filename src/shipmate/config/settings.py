@@ -58,10 +58,15 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     """`provider/model`; empty: the session's."""
     max_steps: Positive = 50
+    fallback: tuple[str, ...] = ()
+    """`provider/model` of those that stand in while its model fails, the first choice first."""
 
     def __post_init__(self) -> None:
         if self.prompt and self.prompt_file:
             raise ValueError("give either prompt or prompt_file, not both")
+        for name in self.fallback:
+            if not all(name.partition("/")):
+                raise ValueError(f"fallback: a model is named provider/model, not {name!r}")
 
 
 class InterfaceSettings(msgspec.Struct, frozen=True, kw_only=True):

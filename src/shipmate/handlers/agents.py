@@ -30,6 +30,8 @@ class AgentDetail(msgspec.Struct, frozen=True):
     """`provider/model`; empty: the session's."""
     max_steps: int
     """Replies of the model in one round."""
+    fallback: tuple[str, ...]
+    """Models that stand in while its own fails, the first choice first."""
     source: Literal["built-in", "config", "file"]
     """Where it stands: in the program, in `config.toml`, in a Markdown file."""
     built_in: bool
@@ -54,6 +56,7 @@ class ChangeAgent(Input, frozen=True, kw_only=True):
     providers: tuple[str, ...] | UnsetType = UNSET
     model: str | UnsetType = UNSET
     max_steps: Annotated[int, Meta(ge=1, le=10_000)] | UnsetType = UNSET
+    fallback: Annotated[tuple[str, ...], Meta(max_length=10)] | UnsetType = UNSET
 
 
 class NewAgent(Input, frozen=True, kw_only=True):
@@ -92,6 +95,9 @@ async def change_agent(call: Call[ChangeAgent]) -> Answer:
         _check_tools(house, call.given.providers)
     if call.given.model:
         _check_model(house, str(call.given.model))
+    if call.given.fallback:
+        for model in call.given.fallback:
+            _check_model(house, model)
     await asyncio.to_thread(house.config.set_agent, name, msgspec.to_builtins(fields))
     return _page(house)
 
@@ -122,6 +128,7 @@ def _page(house: House) -> AgentPage:
             one.providers,
             one.model,
             one.max_steps,
+            one.fallback,
             source(name),
             name in BUILT_IN,
         )

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from shipmate.agent.budgets import Budgets
 from shipmate.agent.instructions import instructions
 from shipmate.agent.profile import COMPACT_AT, Agent, Profile, Team
 from shipmate.errors import NotFoundError
+from shipmate.llm.chain import Chain, Outages
 from shipmate.llm.model import Model
 from shipmate.mcp.shelf import NO_OFFER, Offer, Wanted
 from shipmate.protocol import SessionRow
@@ -42,6 +43,7 @@ class Assembly:
     mcp: Callable[[Wanted], Offer] = lambda _: NO_OFFER
     """The tools of MCP servers for one agent."""
     sandbox: Callable[[], SandboxSettings] = SandboxSettings
+    outages: Outages = field(default_factory=Outages)
 
     async def assemble(self, row: SessionRow) -> Agent:
         """The session's agent."""
@@ -62,7 +64,8 @@ class Assembly:
         projects = self.projects()
         key = find_project(projects, row.project)
         root = project_folder(projects, key)
-        model = self.models(profile.model or row.provider)
+        names = (profile.model or row.provider, *profile.fallback)
+        model = Chain(names, self.models, self.outages)
         work = Workspace(
             root=root,
             session=row.id,

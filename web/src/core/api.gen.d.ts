@@ -1653,6 +1653,7 @@ export interface components {
         /** ChangeAgent */
         ChangeAgent: {
             description?: string;
+            fallback?: string[];
             max_steps?: number;
             model?: string;
             prompt?: string;
@@ -3223,6 +3224,7 @@ export interface components {
         "shipmate.handlers.agents.AgentDetail": {
             built_in: boolean;
             description: string;
+            fallback: string[];
             id: string;
             max_steps: number;
             model: string;

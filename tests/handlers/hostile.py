@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from shipmate.handlers.errors import PROBLEM
 from shipmate.handlers.gate import SECURITY_HEADERS
 from shipmate.handlers.limits import Bucket, Limits
 from shipmate.handlers.route import Endpoint
@@ -200,7 +201,8 @@ def _count(counts: Counts, name: str, attempt: Try, answer: Answered) -> None:
             counts.let_in.append(f"{name} -> {answer.status}")
         return
     try:
-        told = {"code", "detail"} <= set(answer.json)
+        kind = answer.headers.get("content-type", "")
+        told = {"code", "detail"} <= set(answer.json) and kind == PROBLEM
     except (msgspec.DecodeError, TypeError):
         told = b"<!doctype html>" in answer.body  # a page for a person, without credentials
     safe = all(key in answer.headers for key in SECURITY_HEADERS)

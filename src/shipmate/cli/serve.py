@@ -75,7 +75,7 @@ def serve(options: Options) -> int:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Redacting("%(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)  # what it warns of is told to the client
     if away := network_file_system(data):
         log.warning("the data directory %s lies on %s: %s", data, away, ON_A_NETWORK)
     with held(data):
@@ -186,13 +186,22 @@ async def _settle(parts: Parts, house: House, gate: Gate) -> None:
         log.warning("looking for model providers failed: %s", error)
 
 
+def _protocol() -> str | type[asyncio.Protocol]:
+    """What reads requests: ours; h11, which has bounds of its own, where httptools is not."""
+    if sys.platform == "win32":
+        return "h11"
+    from shipmate.cli.wire import Wire  # not there on Windows
+
+    return Wire
+
+
 class Server(uvicorn.Server):
     """uvicorn without its signal handlers, which end it in the middle of a round."""
 
     def __init__(self, app: ASGIApp) -> None:
         config = uvicorn.Config(
             app,
-            http="auto",
+            http=_protocol(),
             ws="none",
             lifespan="off",
             log_config=None,

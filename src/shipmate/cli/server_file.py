@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import time
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from shipmate.cli.patience import wait_before
 from shipmate.config.directory import held
 from shipmate.errors import ConflictError, ShipmateError
 from shipmate.safety.secrets import write_private
@@ -67,19 +69,31 @@ def call(running: Running, method: str, path: str, body: Any = None) -> Any:
 
 def ask(running: Running, method: str, path: str, body: bytes) -> bytes:
     """One call of its API with JSON as it is; the answer as it is."""
+    attempt = 1
+    while True:
+        answer, content = _asked(running, method, path, body)
+        if answer.status < 400:
+            return content
+        seconds = wait_before(attempt, answer.status, answer.getheader("Retry-After"))
+        if not seconds:
+            raise ServerError(str(msgspec.json.decode(content)["detail"]))
+        time.sleep(seconds)
+        attempt += 1
+
+
+def _asked(
+    running: Running, method: str, path: str, body: bytes
+) -> tuple[http.client.HTTPResponse, bytes]:
     place = urlsplit(running.url)
     connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=WAIT_S)
     headers = {"Authorization": f"Bearer {running.token}", "Content-Type": "application/json"}
     try:
         connection.request(method, path, body, headers)
         answer = connection.getresponse()
-        content = answer.read()
+        return answer, answer.read()
     except (OSError, http.client.HTTPException) as error:
         raise ServerError(
             f"The server at {running.url} (process {running.pid}) does not answer: {error}."
         ) from error
     finally:
         connection.close()
-    if answer.status >= 400:
-        raise ServerError(str(msgspec.json.decode(content)["detail"]))
-    return content

@@ -1,9 +1,11 @@
 """A conversation with the server that holds the data directory."""
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import aiohttp
 import msgspec
 
 from shipmate.cli.conversation import Beginning, Told
+from shipmate.cli.patience import wait_before
 from shipmate.cli.server_file import Running, ServerError
 from shipmate.protocol import SessionChanged
 
@@ -63,17 +66,28 @@ class There:
         return added["id"]
 
     async def _call(self, method: str, path: str, body: Any = None) -> Any:
-        async with self.http.request(method, self.url + path, json=body) as answer:
+        async with self._asked(method, path, body) as answer:
             content = await answer.read()
-            value: Any = msgspec.json.decode(content) if content else None
-            if answer.status >= 400:
-                raise ServerError(str(value["detail"]))
-            return value
+            return msgspec.json.decode(content) if content else None
+
+    @asynccontextmanager
+    async def _asked(
+        self, method: str, path: str, body: Any
+    ) -> AsyncGenerator[aiohttp.ClientResponse]:
+        """An answer that is no refusal."""
+        for attempt in count(1):
+            async with self.http.request(method, self.url + path, json=body) as answer:
+                if answer.status < 400:
+                    yield answer
+                    return
+                detail = msgspec.json.decode(await answer.read())["detail"]
+                asked = answer.headers.get("Retry-After")
+            if not (seconds := wait_before(attempt, answer.status, asked)):
+                raise ServerError(str(detail))
+            await asyncio.sleep(seconds)
 
     async def _stream(self, body: Any) -> Told:
-        async with self.http.post(self.url + CHAT, json=body) as answer:
-            if answer.status != 200:
-                raise ServerError(str(msgspec.json.decode(await answer.read())["detail"]))
+        async with self._asked("POST", CHAT, body) as answer:
             waiting = b""
             async for part in answer.content.iter_any():
                 waiting += part

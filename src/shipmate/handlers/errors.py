@@ -11,6 +11,9 @@ from shipmate.handlers.respond import json_answer
 from shipmate.protocol import AnyBlock
 from shipmate.safety.redaction import redacted
 
+PROBLEM = "application/problem+json"
+"""RFC 9457; `code` is a member of ours, and `type` is the default, `about:blank`."""
+
 
 class HttpError(ShipmateError):
     """A request that is refused before any handler sees it."""
@@ -51,4 +54,4 @@ def problem(error: ShipmateError, path: str = "") -> Response:
         told = OpenAIError(answer.detail, kind, answer.code)
         answer = msgspec.structs.replace(answer, error=told)
     headers: Mapping[str, str] | None = getattr(error, "headers", None)
-    return json_answer(answer, status=error.status, headers=headers)
+    return json_answer(answer, status=error.status, headers=headers, kind=PROBLEM)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, inspect
 
 from shipmate import __version__
-from shipmate.handlers.errors import Problem
+from shipmate.handlers.errors import PROBLEM, Problem
 from shipmate.handlers.route import Endpoint
 from shipmate.protocol import AnyBlock, AnyEvent, Block
 
@@ -74,7 +74,7 @@ def _operation(
             str(one.status if one.answer or one.stream else 204): _success(one, schema_of),
             "default": {
                 "description": "What is wrong, where, and what to do.",
-                "content": {"application/json": {"schema": schema_of[Problem]}},
+                "content": {PROBLEM: {"schema": schema_of[Problem]}},
             },
         },
     }

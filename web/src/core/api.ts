@@ -3,6 +3,7 @@ import createClient from "openapi-fetch";
 import type { paths } from "./api.gen";
 import { auth } from "./auth.svelte";
 import { ApiError, failure } from "./errors";
+import { patient } from "./patience";
 
 export { ApiError };
 
@@ -11,7 +12,7 @@ async function fetchOwn(request: Request): Promise<Response> {
   for (const [name, value] of Object.entries(auth.headers())) request.headers.set(name, value);
   let answer: Response;
   try {
-    answer = await fetch(request);
+    answer = await patient(() => fetch(request.clone()));
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
     throw new ApiError(0, "unreachable", (error as Error).message);

@@ -53,9 +53,11 @@ export class Line {
   private async run(): Promise<void> {
     while (this.running) {
       this.options.onLink(this.attempt ? "lost" : "connecting");
+      let asked = 0;
       try {
         await this.read();
       } catch (error) {
+        if (error instanceof ApiError) asked = error.wait * 1000;
         if (this.running && refusal(error)) {
           this.running = false;
           this.options.onLink("closed");
@@ -64,7 +66,7 @@ export class Line {
       }
       if (!this.running) return;
       this.options.onLink("lost");
-      await this.pause(backoff(this.attempt++));
+      await this.pause(Math.max(backoff(this.attempt++), asked));
     }
   }
 

@@ -95,6 +95,19 @@ async def test_seven_daily_copies_are_kept_and_those_made_by_hand(tmp_path: Path
     assert left == {by_hand, *made[-KEPT:]}
 
 
+async def test_what_a_killed_backup_left_goes_after_a_day(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    await filled(path, 1, 1)
+    made = back_up(path, "manual")
+    old, new, ours = (made.with_name(n) for n in ("a.db.7.part", "b.db.7.part-wal", "mine.txt"))
+    for file in (old, new, ours):
+        file.write_text("part")
+    for file in (old, ours, made):
+        os.utime(file, (1, 1))
+    again = back_up(path, "manual")
+    assert set(made.parent.iterdir()) == {made, again, new, ours}
+
+
 async def test_a_daily_copy_is_due_after_a_day_and_when_the_clock_was_changed(
     tmp_path: Path,
 ) -> None:

@@ -9,7 +9,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,7 +75,7 @@ def back_up(database: Path, kind: Kind, to: Path | None = None) -> Path:
         raise explain(error) from error
     except OSError as error:
         raise StorageError(f"The backup {target} cannot be written: {error}.") from error
-    if to is None and kind in _PRUNED:
+    if to is None:
         _prune(database, kind)
     return target
 
@@ -124,9 +124,19 @@ def how_to_mend(database: Path) -> str:
 
 
 def _prune(database: Path, kind: Kind) -> None:
-    for old in [one for one in backups(database) if one.kind == kind][KEPT:]:
+    """Remove the old copies of a kind, and what was left of one whose maker was killed."""
+    of_kind = [one.file for one in backups(database) if one.kind == kind]
+    old = of_kind[KEPT:] if kind in _PRUNED else []
+    for file in (*old, *_left_over(database.parent / FOLDER)):
         with contextlib.suppress(OSError):  # the next one tries again
-            old.file.unlink()
+            file.unlink()
+
+
+def _left_over(folder: Path) -> Iterator[Path]:
+    """Parts that nobody has written to for a day."""
+    for part in folder.glob("*.part*"):
+        if time.time() - part.stat().st_mtime > DAY_S:
+            yield part
 
 
 @contextlib.contextmanager

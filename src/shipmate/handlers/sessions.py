@@ -262,7 +262,6 @@ async def _gone_first(gone: list[str], frames: Frames) -> Frames:
 def _places(text: str) -> list[tuple[str, int]]:
     found = [re.fullmatch(r"(\w+)(?::([0-9]{1,15}))?", item) for item in text.split(",") if item]
     if not all(found) or len(found) > 100:
-        raise HttpError(
-            422, "invalid", "The query does not fit: `sessions` is <id>:<after>,<id>:<after>."
-        )
+        form = "`sessions` is <id>:<after>,<id>:<after>, of 100 sessions at most."
+        raise HttpError(422, "invalid", f"The query does not fit: {form}")
     return [(item[1], int(item[2] or 0)) for item in found if item]

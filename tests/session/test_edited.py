@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
+from shipmate.errors import ConflictError
 from shipmate.llm.scripted import call, say
 from shipmate.protocol import ApprovalRequest, CommandDetail, DiffDetail, ToolCall, ToolResult
 from shipmate.session.deciding import DecidedError
@@ -52,6 +53,20 @@ async def test_an_edit_that_is_worse_is_shown_before_it_runs(tmp_path: Path) -> 
         assert (await play.executor.decide(session, True)).result is True
         assert done(await play.watch(session)).finished
         assert not (tmp_path / "project/build").exists()
+
+
+async def test_who_saw_the_old_request_does_not_approve_the_new_one(tmp_path: Path) -> None:
+    async with stage(tmp_path, [shell("touch a"), say("Fine.")], tools=TOOLS) as play:
+        session = await play.create()
+        await play.say(session, "go")
+        seen = await asked(play, session)
+        await play.executor.decide(session, True, arguments={"command": "rm -rf ."})
+        with pytest.raises(ConflictError, match="look at it again"):
+            await play.executor.decide(session, True, block=seen.id, digest=seen.digest)
+        now = await asked(play, session)
+        assert now.result is UNSET
+        decided = await play.executor.decide(session, True, block=now.id, digest=now.digest)
+        assert decided.result is True
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from shipmate.protocol import ApprovalRequest
+
 Told: TypeAlias = AsyncGenerator[tuple[str, bytes]]
 """Type and JSON of each event."""
 
@@ -31,7 +33,7 @@ class Conversation(Protocol):
         ...
 
     async def decide(
-        self, session: str, block: str, *, approved: bool, feedback: str = ""
+        self, session: str, block: ApprovalRequest, *, approved: bool, feedback: str = ""
     ) -> None: ...
     async def answer(self, session: str, block: str, text: str) -> None: ...
     async def stop(self, session: str) -> None: ...

@@ -61,7 +61,7 @@ class Decider:
                 return self.stopped.is_set()
             approved = word.strip().lower() in ("y", "yes")
             feedback = "" if approved or word.strip().lower() in ("", "n", "no") else word.strip()
-        await conversation.decide(session, block.id, approved=approved, feedback=feedback)
+        await conversation.decide(session, block, approved=approved, feedback=feedback)
         return True
 
     async def _question(self, conversation: Conversation, session: str, block: AskUser) -> bool:

@@ -10,6 +10,7 @@ from shipmate.cli.conversation import Beginning, Told
 from shipmate.config import Config
 from shipmate.errors import NotFoundError
 from shipmate.handlers.fresh import check_agent
+from shipmate.protocol import ApprovalRequest
 from shipmate.session.projects import find_project
 
 SERVERS_S = 15.0
@@ -42,8 +43,12 @@ class Here:
                 for item in batch:
                     yield item.type, item.data
 
-    async def decide(self, session: str, block: str, *, approved: bool, feedback: str = "") -> None:
-        await self.parts.executor.decide(session, approved, block=block, feedback=feedback)
+    async def decide(
+        self, session: str, block: ApprovalRequest, *, approved: bool, feedback: str = ""
+    ) -> None:
+        await self.parts.executor.decide(
+            session, approved, block=block.id, feedback=feedback, digest=block.digest
+        )
 
     async def answer(self, session: str, block: str, text: str) -> None:
         await self.parts.executor.answer(session, text, block=block)

@@ -15,7 +15,7 @@ import msgspec
 from shipmate.cli.conversation import Beginning, Told
 from shipmate.cli.patience import wait_before
 from shipmate.cli.server_file import Running, ServerError
-from shipmate.protocol import SessionChanged
+from shipmate.protocol import ApprovalRequest, SessionChanged
 
 CHAT = "/api/agent/chat/stream"
 _FRAME = re.compile(rb"(?:id: [^\n]*\n)?event: ([^\n]*)\ndata: ([^\n]*)\n\n")
@@ -43,8 +43,11 @@ class There:
         async for event in self._stream({"session": session, "after": after}):
             yield event
 
-    async def decide(self, session: str, block: str, *, approved: bool, feedback: str = "") -> None:
-        fields = {"session": session, "id": block, "approved": approved, "feedback": feedback}
+    async def decide(
+        self, session: str, block: ApprovalRequest, *, approved: bool, feedback: str = ""
+    ) -> None:
+        fields = {"session": session, "id": block.id, "digest": block.digest}
+        fields |= {"approved": approved, "feedback": feedback}
         await self._call("POST", "/api/agent/approval", fields)
 
     async def answer(self, session: str, block: str, text: str) -> None:

@@ -24,6 +24,8 @@ class Decide(Input, frozen=True, kw_only=True):
     """What is to run instead: all arguments of the call."""
     hunks: tuple[str, ...] | UnsetType = UNSET
     """Of a change of files: the ids of the hunks that are accepted, where not all are."""
+    digest: Annotated[str, Meta(max_length=100)] = ""
+    """Of the request as it was seen: 409 where it is another by now, and nothing is approved."""
 
 
 class Reply(Input, frozen=True, kw_only=True):
@@ -65,6 +67,7 @@ async def approval(call: Call[Decide]) -> Answer:
         scope=asked.scope,
         arguments=asked.arguments,
         hunks=asked.hunks,
+        digest=asked.digest,
     )
 
 

@@ -51,6 +51,7 @@ class Deciding:
 
             def revise(kept: AnyBlock) -> AnyBlock:
                 asked = undecided(kept, ApprovalRequest)
+                decision.check_seen(asked)
                 if shown is None:
                     return decision.on(asked)
                 again, request = shown

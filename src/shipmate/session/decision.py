@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType, structs
 
 from shipmate.agent.approvals import Asked, bound, request
-from shipmate.errors import ShipmateError
+from shipmate.errors import ConflictError, ShipmateError
 from shipmate.protocol import (
     AnyBlock,
     ApprovalRequest,
@@ -36,6 +36,8 @@ class Decision:
     """What is to run in place of what was asked."""
     hunks: tuple[str, ...] | UnsetType = UNSET
     """Ids of the hunks that are accepted."""
+    digest: str = ""
+    """Of the request as the person saw it; empty where it is not told."""
 
     def __post_init__(self) -> None:
         changed = self.arguments is not UNSET or self.hunks is not UNSET
@@ -47,6 +49,11 @@ class Decision:
             raise UnfitError(
                 "The rule was suggested for the arguments as they were: edit, or save."
             )
+
+    def check_seen(self, asked: ApprovalRequest) -> None:
+        """What is approved is what was seen: somebody may have edited it in between."""
+        if self.approved and self.digest not in ("", asked.digest):
+            raise ConflictError("This is not what was shown: look at it again, then decide.")
 
     def on(self, asked: ApprovalRequest) -> ApprovalRequest:
         """The request, decided."""

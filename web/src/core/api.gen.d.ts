@@ -1787,6 +1787,8 @@ export interface components {
             approved: boolean;
             arguments?: Record<string, never>;
             /** @default  */
+            digest?: string;
+            /** @default  */
             feedback?: string;
             hunks?: string[];
             /** @default  */

@@ -19,6 +19,8 @@ export interface Decision {
   arguments?: Record<string, unknown>;
   /** Ids of the accepted hunks, where not all are. */
   hunks?: string[];
+  /** Of the request as it is shown: what is approved is what was seen. */
+  digest?: string;
 }
 
 /** The request as it stands afterwards: without `result` it shows more now, and waits on. */

@@ -14,6 +14,7 @@ row is not enough.
 
 from shipmate.safety.shell.appearance import appearance
 from shipmate.safety.shell.call import Scope
+from shipmate.safety.shell.flow import carried
 from shipmate.safety.shell.inquiry import Inquiry
 from shipmate.safety.shell.risk import Finding, Risk, ShellVerdict, ask, danger, worst
 from shipmate.safety.verdict import Level
@@ -47,6 +48,7 @@ def check_shell(command: str, shell: str = "bash") -> ShellVerdict:
         found += [_judged(inquiry, command, each) for each in shells]
     else:
         found.append(ask("empty", "There is no command."))
+    found += carried(list(inquiry.commands))
     result = worst(found)
     safe = frozenset(words for words, risk in inquiry.commands.items() if risk is Risk.SAFE)
     commands = tuple(inquiry.commands)

@@ -1,7 +1,7 @@
 """What flows between commands: text through pipes and files, variables, the folder."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from shipmate.safety.shell import places
 from shipmate.safety.shell.call import Call, Scope, after_options, program
@@ -12,6 +12,7 @@ NETWORK = frozenset(
     "curl wget nc ncat netcat socat telnet ssh scp sftp ftp http https xh rsync mail mutt sendmail"
     " openssl aria2c lftp rclone iwr irm invoke-webrequest invoke-restmethod".split()
 )
+REACHING = NETWORK | {"dig", "nslookup", "host", "drill", "ping", "gh", "glab"}
 SOURCES = frozenset({"curl", "wget", "base64", "base32", "xxd", "openssl", "gpg", "nc", "ncat"})
 """What comes out of these was not seen by anybody: it came from outside, or was encoded."""
 ENVIRONMENT = frozenset({"env", "printenv", "export", "set", "declare"})
@@ -93,13 +94,21 @@ def leaks(before: Sequence[Sequence[str]], words: Sequence[str]) -> Iterator[Fin
     if not words or program(words[0]) not in NETWORK:
         return
     for stage in before:
-        if stage and (program(stage[0]) in ENVIRONMENT or _names_secret(stage)):
+        if stage and (program(stage[0]) in ENVIRONMENT or names_secret(stage)):
             yield danger("exfiltration", "Sends secrets or the environment over the network.")
 
 
-def _names_secret(words: Sequence[str]) -> bool:
+def names_secret(words: Sequence[str]) -> bool:
     paths = places.paths_in(tuple(words[1:]))
     return any(places.secret(p) or places.secret_shaped(p) for p in paths)
+
+
+def carried(commands: Iterable[Sequence[str]]) -> Iterator[Finding]:
+    """A secret that one command reads where another one reaches the network: whatever leads from
+    the one to the other (a variable, a substitution, a file), it is one line."""
+    reaching = [words for words in commands if program(words[0]) in REACHING]
+    if reaching and any(names_secret(words) for words in commands if words not in reaching):
+        yield danger("exfiltration", "Reads what may be secrets, and uses the network.")
 
 
 def after(words: Sequence[str], scope: Scope) -> None:

@@ -80,7 +80,7 @@ def judge_ssh(call: Call) -> Iterator[Finding]:
     if call.values("RD") and call.name == "ssh":
         yield danger("tunnel", "Opens a tunnel.")
     if call.name != "ssh":
-        yield from (f for f in places.reads(call.args, call.scope) if f.rule == "secret")
+        yield from _sent(call, call.args)
         return
     at = after_options(call.args, SSH_VALUED)
     command = " ".join(call.args[at + 1 :])
@@ -90,6 +90,15 @@ def judge_ssh(call: Call) -> Iterator[Finding]:
         yield danger("remote-shell", "Gives a shell on another host commands from a pipe.")
 
 
+def _sent(call: Call, words: tuple[str, ...]) -> Iterator[Finding]:
+    """Keys that are copied to another host, or away at least."""
+    for found in places.reads(words, call.scope):
+        if found.rule == "secret":
+            yield found
+        elif found.rule == "secret-shaped":
+            yield danger("exfiltration", "Sends a file that may hold secrets.")
+
+
 def judge_rsync(call: Call) -> Iterator[Finding]:
     yield ask("write", "Copies files, perhaps to another host.")
     for chosen in call.values("e", ("rsh", "rsync-path")):
@@ -97,7 +106,7 @@ def judge_rsync(call: Call) -> Iterator[Finding]:
             yield danger("runs-program", "An option of rsync starts another program.")
     if any(word.startswith(("--del", "--remove-source")) for word in call.options()):
         yield danger("destroy", "Deletes files at the target or the source.")
-    yield from (f for f in places.reads(call.args, call.scope) if f.rule == "secret")
+    yield from _sent(call, call.args[:-1])
     for path in call.operands("efMBTf", ("exclude", "include", "rsh", "filter", "files-from"))[-1:]:
         if ":" not in path:
             yield places.write(path if not path.endswith("/") else f"{path}x", call.scope)

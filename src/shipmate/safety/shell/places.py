@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from shipmate.safety.shell.call import Scope
 from shipmate.safety.shell.risk import HIDDEN, SAFE, Finding, ask, block, danger
@@ -45,7 +46,7 @@ STARTUP = re.compile(
 GUARDED = re.compile(
     r"(^|/)(\.git|\.ssh|\.aws|\.gnupg|\.kube|\.vscode|\.idea|\.claude|\.cursor|\.codex|\.gemini"
     r"|\.config/(autostart|fish|systemd)|launchagents|launchdaemons|\.github/(workflows|actions)"
-    r"|node_modules/\.bin|\.?venv/bin|\.circleci)(/|$)",
+    r"|node_modules/\.bin|\.local/bin|\.?venv/bin|\.circleci)(/|$)",
     re.I,
 )
 
@@ -75,7 +76,15 @@ def secret(path: str) -> bool:
         return False
     if SECRET_PATHS.search(path) or SECRET_NAMES.fullmatch(parts[-1]):
         return True
-    return outside(path) and not SECRET_FOLDERS.isdisjoint(parts)
+    return outside(path) and any(_secret_folder(part) for part in parts)
+
+
+def _secret_folder(name: str) -> bool:
+    """One of them, or a pattern that finds one (bash wants the dot to be named)."""
+    if name in SECRET_FOLDERS:
+        return True
+    patterned = re.search(r"[*?\[]", name) is not None and re.match(r"\.|\[|@\(", name) is not None
+    return patterned and any(fnmatchcase(one, name) for one in SECRET_FOLDERS)
 
 
 def secret_shaped(path: str) -> bool:

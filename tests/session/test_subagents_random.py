@@ -61,7 +61,8 @@ async def act(play: TeamStage, session: str, chance: random.Random) -> None:
     elif isinstance(block, ApprovalRequest):
         await play.executor.decide(session, chance.random() < 0.7, block=block.id)
     else:
-        await play.executor.answer(session, "this", block=block.id)
+        answer = chance.choice(block.options or ("this",))
+        await play.executor.answer(session, answer, block=block.id)
 
 
 @pytest.mark.parametrize("seed", range(6))

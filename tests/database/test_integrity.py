@@ -132,7 +132,7 @@ sqlite._prepare(Path(sys.argv[1]))
 @pytest.mark.timeout(120)
 async def test_a_kill_at_any_statement_of_the_start_leaves_old_or_new(tmp_path: Path) -> None:
     killed = 0
-    for point in range(0, 60, 2):
+    for point in range(0, 120, 2):
         path = tmp_path / str(point) / "sessions.db"
         path.parent.mkdir()
         of_version_1(path)

@@ -207,12 +207,12 @@ class SqliteStore:
         return await self.read(lambda db: rows.shows(db, file, seen_by))
 
     async def learned(self) -> dict[str, Learned]:
-        query = "SELECT model, context, context_set, output, output_set FROM learned"
+        query = "SELECT * FROM learned"
         found = await self.read(lambda db: db.execute(query).fetchall())
         return {model: Learned(*told) for model, *told in found}
 
     async def keep_learned(self, model: str, learned: Learned) -> None:
-        statement = "INSERT OR REPLACE INTO learned VALUES (?, ?, ?, ?, ?)"
+        statement = "INSERT OR REPLACE INTO learned VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         await self._writer.run(lambda db: db.execute(statement, (model, *astuple(learned))))
 
     def append_text(self, session: str, message: str, text: str, reasoning: str) -> None:

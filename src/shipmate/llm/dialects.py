@@ -1,9 +1,11 @@
 """How the settings of a provider become its requests: thinking, and the way tools are called."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
+
+import msgspec
 
 from shipmate.llm.connections import Connections
 from shipmate.llm.known import KNOWN
@@ -11,11 +13,12 @@ from shipmate.llm.listing import is_local
 from shipmate.llm.lowering import LoweringModel
 from shipmate.llm.model import ChatMessage, Model, ModelInfo, StreamItem, ToolSpec
 from shipmate.llm.openai import PATIENT, Endpoint, Limits, OpenAIModel
+from shipmate.llm.refusals import RENAMED, YieldingModel
 from shipmate.llm.rescue import RescueModel
 from shipmate.llm.retry import RetryingModel
 from shipmate.llm.schema import SchemaModel, summary
 from shipmate.llm.settings import ModelSettings, ProviderSettings, ToolMode
-from shipmate.llm.windows import Windows
+from shipmate.llm.windows import Refused, Windows
 
 
 def endpoint_of(title: str, base_url: str, settings: ProviderSettings, api_key: str) -> Endpoint:
@@ -53,41 +56,72 @@ def thinking_fields(settings: ProviderSettings) -> dict[str, Any]:
             return {}
 
 
-def in_mode(
-    info: ModelInfo,
-    end: Endpoint,
-    model: ModelSettings,
-    connections: Connections,
-    windows: Windows,
-    *,
-    local: bool,
-) -> Model:
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """Makes a model whose requests have fields added: asked again where that may help, for
+    shorter replies and without fields where those are refused."""
+
+    info: ModelInfo
+    end: Endpoint
+    connections: Connections
+    windows: Windows
+    local: bool
+    """It runs on this machine."""
+
+    def __call__(self, fields: Mapping[str, Any]) -> Model:
+        most = self.info.max_output
+        if not most:
+            return RetryingModel(self._yielding(fields, {}))
+
+        def limited(most: int) -> Model:
+            return self._yielding(fields, {"max_tokens": most})
+
+        return RetryingModel(LoweringModel(limited, most, self.windows))
+
+    def _yielding(self, fields: Mapping[str, Any], limit: Mapping[str, int]) -> Model:
+        wanted = {**self.end.extra, **limit, **fields}
+
+        def without(refused: Refused) -> Model:
+            sent = allowed(wanted, refused.fields)
+            return OpenAIModel(self.info, replace(self.end, extra=sent), self.connections)
+
+        setting = msgspec.json.encode({**self.end.extra, **limit}, order="sorted").decode()
+        return YieldingModel(
+            self.info,
+            without,
+            tuple(wanted),
+            setting,
+            self.windows,
+            can_do_without=not self.local,
+        )
+
+
+def in_mode(asked: Requests, model: ModelSettings, *, takes_tools: bool | None = None) -> Model:
     """The model, asked for tool calls in the way that is set, else in the one that fits: native;
-    on this machine with rescue, and by schema once calls had to be rescued twice."""
-
-    def constrained(fields: Mapping[str, Any]) -> Model:
-        def plain(limit: Mapping[str, int]) -> Model:
-            with_fields = replace(end, extra={**end.extra, **limit, **fields})
-            return OpenAIModel(info, with_fields, connections)
-
-        most = model.max_output
-        if most is None:
-            return RetryingModel(plain({}))
-        lowering = LoweringModel(lambda most: plain({"max_tokens": most}), most, windows)
-        return RetryingModel(lowering)
-
-    mode: ToolMode = model.tool_mode or ("native+rescue" if local else "native")
-    native = constrained({})
+    on this machine with rescue, and by schema once calls had to be rescued twice, or at once
+    where its server says that it takes no tools."""
+    fitting: ToolMode = "schema" if takes_tools is False else "native+rescue"
+    mode: ToolMode = model.tool_mode or (fitting if asked.local else "native")
+    native = asked({})
     if model.tool_listing == "compact":
         native = CompactModel(native)
     match mode:
         case "native":
             return native
         case "native+rescue":
-            instead = SchemaModel(constrained, model.tool_listing) if local else None
+            instead = SchemaModel(asked, model.tool_listing) if asked.local else None
             return RescueModel(native, instead)
         case "schema":
-            return SchemaModel(constrained, model.tool_listing)
+            return SchemaModel(asked, model.tool_listing)
+
+
+def allowed(fields: Mapping[str, Any], refused: Collection[str]) -> dict[str, Any]:
+    """The fields without those refused; what another name was given for is sent under that."""
+    sent = {name: value for name, value in fields.items() if name not in refused}
+    for old, new in RENAMED.items():
+        if old in fields and new in refused:
+            sent[new] = fields[old]
+    return sent
 
 
 class CompactModel:

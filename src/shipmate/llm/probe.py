@@ -23,6 +23,8 @@ class Offered:
     context_length: int = 0
     vision: bool | None = None
     title: str = ""
+    tools: bool | None = None
+    """Whether its template has a place for tools."""
 
 
 class _Architecture(msgspec.Struct):

@@ -10,7 +10,7 @@ import msgspec
 from shipmate.errors import NotFoundError, ShipmateError, did_you_mean
 from shipmate.llm.connections import Connections
 from shipmate.llm.demo import DemoModel
-from shipmate.llm.dialects import endpoint_of, in_mode
+from shipmate.llm.dialects import Requests, endpoint_of, in_mode
 from shipmate.llm.known import BUILT_IN, KNOWN
 from shipmate.llm.listing import (
     ModelListing,
@@ -191,5 +191,5 @@ class Providers:
             provider_title(provider, settings), base_url_of(settings), settings, self._key(settings)
         )
         info = info_of(provider, wanted, found)
-        local = is_local(settings)
-        return in_mode(info, end, wanted, self.connections, self.windows, local=local)
+        asked = Requests(info, end, self.connections, self.windows, is_local(settings))
+        return in_mode(asked, wanted, takes_tools=found.tools if found else None)

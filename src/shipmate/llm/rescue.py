@@ -18,6 +18,7 @@ from shipmate.llm.model import (
     ChatMessage,
     FunctionCall,
     Model,
+    ModelError,
     ModelInfo,
     Part,
     Reply,
@@ -25,6 +26,7 @@ from shipmate.llm.model import (
     StreamItem,
     ToolSpec,
 )
+from shipmate.llm.refusals import takes_no_tools
 
 TAGS = re.compile(r"<(tool_call|tools|function_call)>\s*(.*?)\s*(?:</\1>|(?=<\1>)|\Z)", re.DOTALL)
 FENCES = re.compile(r"```(?:json|tool_call|tool_code|xml)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
@@ -162,8 +164,9 @@ class Held:
 
 
 class RescueModel:
-    """A model whose written calls are recovered. After `patience` rescues it goes on with
-    `instead`, if there is one: a mode in which it cannot write them wrongly."""
+    """A model whose written calls are recovered. After `patience` rescues, or where its server
+    says that it takes no tools, it goes on with `instead`, if there is one: a mode in which it
+    cannot write them wrongly."""
 
     def __init__(self, model: Model, instead: Model | None = None, patience: int = 2) -> None:
         self.model = model
@@ -178,11 +181,24 @@ class RescueModel:
     async def stream(
         self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]
     ) -> AsyncGenerator[StreamItem]:
-        if self.instead is not None and self.rescued >= self.patience:
-            async with aclosing(self.instead.stream(messages, tools)) as items:
-                async for item in items:
-                    yield item
-            return
+        if self.instead is None or self.rescued < self.patience:
+            try:
+                async with aclosing(self._natively(messages, tools)) as items:
+                    async for item in items:
+                        yield item
+            except ModelError as refusal:
+                if self.instead is None or not takes_no_tools(refusal):
+                    raise
+                self.rescued = self.patience
+            else:
+                return
+        async with aclosing(self.instead.stream(messages, tools)) as items:
+            async for item in items:
+                yield item
+
+    async def _natively(
+        self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]
+    ) -> AsyncGenerator[StreamItem]:
         held = Held()
         async with aclosing(self.model.stream(messages, tools)) as items:
             async for item in items:

@@ -40,6 +40,16 @@ def _told(message: str) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """What a provider does not take of a model's requests."""
+
+    fields: tuple[str, ...] = ()
+    """Left out; where one is known by another name, that follows it."""
+    tools: int | None = None
+    """How many it takes at most; None: nobody knows of a limit."""
+
+
+@dataclass(frozen=True, slots=True)
 class Learned:
     """What providers told of a model. Each holds only as long as what is set for the model is
     what was set then: so a new setting is tried."""
@@ -48,6 +58,11 @@ class Learned:
     window_set: int = 0
     output: int = 0
     output_set: int = 0
+    refused: str = ""
+    """Names of fields, parted by blanks."""
+    refused_set: str = ""
+    tools: int = -1
+    """-1: no limit is known."""
 
 
 Keep: TypeAlias = Callable[[str, Learned], Awaitable[None]]
@@ -86,6 +101,19 @@ class Windows:
         told = self._told.get(model, Learned())
         return min(wanted, told.output) if told.output_set == wanted else wanted
 
-    async def _learn(self, model: str, **told: int) -> None:
+    async def refuse(self, model: str, setting: str, refused: Refused) -> None:
+        """The model does not take this, where `setting` is what is set for it."""
+        tools = -1 if refused.tools is None else refused.tools
+        fields = " ".join(refused.fields)
+        await self._learn(model, refused=fields, refused_set=setting, tools=tools)
+
+    def refused(self, model: str, setting: str) -> Refused:
+        """What the model does not take, where `setting` is what is set for it."""
+        told = self._told.get(model, Learned())
+        if told.refused_set != setting:
+            return Refused()
+        return Refused(tuple(told.refused.split()), None if told.tools < 0 else told.tools)
+
+    async def _learn(self, model: str, **told: int | str) -> None:
         self._told[model] = replace(self._told.get(model, Learned()), **told)
         await self._keep(model, self._told[model])

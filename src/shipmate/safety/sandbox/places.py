@@ -30,7 +30,8 @@ PRIVATE_IN_HOME = (
     ".password-store", ".local/share/keyrings", ".local/state", ".bash_history", ".zsh_history",
     ".python_history", ".psql_history", ".node_repl_history", ".thunderbird", ".cache/mozilla",
     ".cache/chromium", ".cache/google-chrome", ".cargo/credentials.toml", ".cargo/credentials",
-    ".terraform.d", ".m2/settings.xml", ".gem/credentials", ".claude", ".codex", ".gemini",
+    ".local/share/uv/credentials", ".rye/credentials", ".dotnet/corefx", ".terraform.d",
+    ".m2/settings.xml", ".gem/credentials", ".claude", ".codex", ".gemini",
 )  # fmt: skip
 """Hidden even where the project is the whole home."""
 GIT_CONFIG = ".gitconfig"

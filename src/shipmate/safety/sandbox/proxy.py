@@ -16,10 +16,13 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from shipmate.safety.net import refused_address
+from shipmate.safety.urls import BAD_PORTS
 
 ANY = "*"
 HEAD_BYTES = 65_536
 PIECE = 65_536
+MOST = 100
+"""Connections at once: a command does not use up what the server may have open."""
 PATIENCE = 30.0
 """Seconds for a request to come, a name to be found, a connection to be made."""
 LookUp: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
@@ -67,6 +70,9 @@ class Filter:
             tasks: set[asyncio.Task[None]] = set()
 
             def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                if len(tasks) >= MOST:
+                    writer.close()
+                    return
                 task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)
@@ -117,6 +123,8 @@ class Filter:
         self, host: str, port: int
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """To an address of the host that was judged. Raises `RefusedError`."""
+        if port in BAD_PORTS:
+            raise RefusedError("403 Forbidden", f"port {port} is not one of the web")
         if not self.allows(host):
             raise RefusedError("403 Forbidden", f"{host} is not among the hosts that were approved")
         try:
@@ -155,8 +163,10 @@ def parse(head: bytes) -> Request:
         raise RefusedError("400 Bad Request", "only http:// and CONNECT are served")
     if method == "CONNECT":
         return Request(host, port or 443, b"", tunnel=True)
-    own = ("proxy-", "connection:", "keep-alive:")
-    lines = [line for line in rest.split("\r\n") if line and not line.lower().startswith(own)]
+    own = ("proxy-", "connection:", "keep-alive:", "host:")
+    place = url.netloc.rpartition("@")[2]  # not what a header says: it could name another host
+    lines = [f"Host: {place}"]
+    lines += [line for line in rest.split("\r\n") if line and not line.lower().startswith(own)]
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
     text = "\r\n".join([f"{method} {path} {version}", *lines, "Connection: close", "", ""])
     return Request(host, port or 80, text.encode("latin-1"), tunnel=False)

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 from shipmate.faults import point
@@ -45,6 +46,7 @@ class _Background:
     command: Command
     text: str
     call: str
+    root: Path
 
 
 @dataclass(slots=True)
@@ -74,6 +76,7 @@ class _Registry:
         gone = [key for key in self.commands if session is None or key[0] == session]
         for background in [self.commands.pop(key) for key in gone]:
             await background.command.end()
+            await asyncio.to_thread(mend, background.root)
 
 
 BACKGROUND = _Registry()
@@ -181,7 +184,7 @@ async def shell_exec(  # noqa: PLR0913, PLR0917 - what a model can say of a comm
     started = await _started(ctx, command, hosts if network else None, collected)
     point("command.running")
     if background:
-        name = BACKGROUND.add(ctx.work.session, _Background(started, command, ctx.call))
+        name = BACKGROUND.add(ctx.work.session, _Background(started, command, ctx.call, ctx.root))
         text = f"Started in the background as {name}, in {ctx.root}. Look at it with "
         text += f'{{"backgroundId": "{name}", "action": "poll"}}.'
         return ToolOutput(text, ExitDetail(background=name))
@@ -271,7 +274,9 @@ async def _look_after(ctx: ToolContext, name: str, action: Action, limit: float)
         except TimeoutError:
             pass
     if command.running:
+        mended = await asyncio.to_thread(mend, ctx.root)
         text, cut = command.collected.take()
+        text = f"{text}\n[{mended}]" if mended else text
         text = f"{text.removesuffix(chr(10))}\n[{name} is still running: {background.text[:200]}]"
         return ToolOutput(text.lstrip("\n"), ExitDetail(background=name), truncated=cut)
     await command.wait()

@@ -206,6 +206,15 @@ async def test_a_question_takes_its_options_alone_where_it_says_so(
         assert question.result == right
 
 
+async def test_a_question_without_options_takes_any_answer(tmp_path: Path) -> None:
+    """As MCP servers ask for a list of anything."""
+    async with stage(tmp_path, [say("Good.")], tools=TOOLS) as play:
+        session = await play.create()
+        asked = AskUser(id="q", call="", question="Which?", multiple=True, allow_freeform=False)
+        await play.executor.door.record(session, asked)
+        assert (await play.executor.answer(session, "red, blue")).result == "red, blue"
+
+
 async def test_a_message_in_place_of_an_answer_closes_what_waits(tmp_path: Path) -> None:
     calls = together(call("act", command="go"), call("ask_user", question="Which?"))
     async with stage(tmp_path, [calls, say("Fine.")], tools=TOOLS) as play:

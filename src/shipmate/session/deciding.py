@@ -65,7 +65,8 @@ class Deciding:
 
         def revise(kept: AnyBlock) -> AnyBlock:
             asked = undecided(kept, AskUser)
-            said = text if asked.allow_freeform else _offered(asked, text.strip())
+            free = asked.allow_freeform or not asked.options
+            said = text if free else _offered(asked, text.strip())
             return structs.replace(asked, result=said)
 
         async with self.door.turn(session):

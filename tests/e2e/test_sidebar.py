@@ -1,6 +1,7 @@
 """The list of conversations: badges, filters, and what the menu of a row does."""
 
 import re
+import time
 
 from playwright.sync_api import Locator, expect
 
@@ -77,6 +78,7 @@ def test_a_row_is_renamed_archived_and_deleted_by_keyboard(desk: Desk) -> None:
     menu(desk, "重命名 ✓")
     assert faults(desk.page) == []
     keys.press("ArrowDown")
+    keys.press("ArrowDown")
     keys.press("Enter")
     expect(renamed).to_have_count(0)
     desk.page.get_by_role("radio", name="Archived").check()
@@ -85,27 +87,58 @@ def test_a_row_is_renamed_archived_and_deleted_by_keyboard(desk: Desk) -> None:
     menu(desk, "重命名 ✓")
     keys.press("End")
     keys.press("Enter")
-    expect(desk.page.get_by_role("dialog")).to_contain_text("Delete “重命名 ✓”?")
+    expect(desk.page.get_by_text("“重命名 ✓” was deleted.")).to_be_visible()
     assert faults(desk.page) == []
-    expect(desk.page.get_by_role("button", name="Cancel")).to_be_focused()
-    keys.press("Escape")
+    expect(rows(desk)).to_have_count(0)
+    desk.page.get_by_role("button", name="Undo").click()
     expect(rows(desk)).to_have_count(1)
     menu(desk, "重命名 ✓")
     desk.page.get_by_role("menuitem", name="Delete").click()
-    desk.page.get_by_role("button", name="Delete", exact=True).click()
     expect(desk.page.get_by_text("The archive is empty.")).to_be_visible()
-    assert [row["title"] for row in desk.server.api("GET", "/api/agent/sessions")["sessions"]] == [
-        "Second"
-    ]
+    desk.page.get_by_role("button", name="Delete for good now").click()
+    expect(desk.page.get_by_role("button", name="Undo")).to_have_count(0)
+    assert titles(desk) == ["Second"]
+
+
+def titles(desk: Desk) -> list[str]:
+    found = desk.server.api("GET", "/api/agent/sessions?archived=all")["sessions"]
+    return [row["title"] for row in found]
 
 
 def test_deleting_the_open_session_leads_to_a_new_chat(desk: Desk) -> None:
     talk(desk, "Only one")
     menu(desk, "Only one")
     desk.page.get_by_role("menuitem", name="Delete").click()
-    desk.page.get_by_role("button", name="Delete", exact=True).click()
     expect(desk.page.get_by_role("heading", name="New chat", level=1)).to_be_visible()
     expect(desk.page.get_by_text("No conversations yet.")).to_be_visible()
+    assert titles(desk) == ["Only one"]
+
+
+def test_who_leaves_the_page_has_deleted_what_was_not_taken_back(desk: Desk) -> None:
+    talk(desk, "Only one")
+    menu(desk, "Only one")
+    desk.page.get_by_role("menuitem", name="Delete").click()
+    expect(desk.page.get_by_role("button", name="Undo")).to_be_visible()
+    desk.page.goto(f"{desk.server.url}/healthz")
+    deadline = time.monotonic() + 20
+    while titles(desk) and time.monotonic() < deadline:
+        desk.page.wait_for_timeout(50)
+    assert titles(desk) == []
+
+
+def test_a_pinned_conversation_stands_at_the_top(desk: Desk) -> None:
+    talk(desk, "First")
+    talk(desk, "Second")
+    menu(desk, "First")
+    desk.page.get_by_role("menuitem", name="Pin").click()
+    expect(desk.page.get_by_role("heading", name="Pinned")).to_be_visible()
+    expect(rows(desk).first).to_contain_text("First")
+    assert faults(desk.page) == []
+    desk.page.reload()
+    expect(rows(desk).first).to_contain_text("First")
+    menu(desk, "First")
+    desk.page.get_by_role("menuitem", name="Unpin").click()
+    expect(desk.page.get_by_role("heading", name="Pinned")).to_have_count(0)
 
 
 def test_the_filter_finds_words_of_title_and_project(desk: Desk) -> None:

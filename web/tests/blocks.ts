@@ -17,7 +17,7 @@ export function row(fields: Partial<SessionRow> = {}): SessionRow {
     id: "s1", agent: "assistant", provider: "openai/gpt-4o", project: "p", title: "",
     bypass_approval: false, archived: false, status: "idle", pending_approval: "",
     pending_question: "", created_at: 0, updated_at: 0, last_seq: 0, tokens: 0,
-    context_usage: null, error: "", untrusted: false, owner: "", readers: [], ...fields,
+    context_usage: null, error: "", untrusted: false, owner: "", readers: [], pinned: false, ...fields,
   };
 }
 

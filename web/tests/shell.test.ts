@@ -11,7 +11,7 @@ const row = (fields: Partial<SessionRow> = {}): SessionRow => ({
   id: "a", agent: "assistant", provider: "openai/gpt", project: "p1", title: "Fix login",
   bypass_approval: false, archived: false, status: "idle", pending_approval: "",
   pending_question: "", created_at: 0, updated_at: 0, last_seq: 0, tokens: 0,
-  context_usage: null, error: "", untrusted: false, owner: "", readers: [], ...fields,
+  context_usage: null, error: "", untrusted: false, owner: "", readers: [], pinned: false, ...fields,
 });
 const ids = (rows: readonly SessionRow[]): string => rows.map((r) => r.id).join("");
 
@@ -98,12 +98,13 @@ describe("loading of sessions", () => {
       [`${list}status=running`]: { sessions: [] },
       [`${list}status=waiting_approval`]: { sessions: [row({ id: "c", updated_at: 1, status: "waiting_approval" })] },
       [`${list}status=waiting_answer`]: { sessions: [] },
+      [`${list}pinned=true`]: { sessions: [row({ id: "p", updated_at: 2, pinned: true })] },
       [`${list}limit=40&cursor=9-a`]: { sessions: [row({ id: "b", updated_at: 5 }), row({ id: "c", updated_at: 1 })], cursor: "" },
     });
     await sessions.load();
-    expect([ids(sessions.rows), sessions.more]).toEqual(["ac", true]);
+    expect([ids(sessions.rows), sessions.more]).toEqual(["apc", true]);
     await sessions.older();
-    expect([ids(sessions.rows), sessions.more]).toEqual(["abc", false]);
+    expect([ids(sessions.rows), sessions.more]).toEqual(["abpc", false]);
     expect(sessions.get("c")?.status).toBe("waiting_approval");
   });
 

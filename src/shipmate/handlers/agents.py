@@ -20,7 +20,7 @@ AGENTS = "/api/agents"
 ONE = AGENTS + "/{agent}"
 
 
-class AgentDetail(msgspec.Struct, frozen=True):
+class AgentProfile(msgspec.Struct, frozen=True):
     id: str
     description: str
     prompt: str
@@ -45,7 +45,7 @@ class ToolGroup(msgspec.Struct, frozen=True):
 
 
 class AgentPage(msgspec.Struct, frozen=True):
-    agents: list[AgentDetail]
+    agents: list[AgentProfile]
     tools: list[ToolGroup]
     """What can be given to an agent."""
 
@@ -121,7 +121,7 @@ def _page(house: House) -> AgentPage:
         return "config" if name in config.agents else "built-in"
 
     details = [
-        AgentDetail(
+        AgentProfile(
             name,
             one.description,
             one.prompt,

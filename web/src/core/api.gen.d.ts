@@ -1459,10 +1459,34 @@ export interface components {
             /** @default null */
             after?: number | null;
         };
+        /**
+         * AgentDetail
+         * @description What a sub-agent took for its task; its thread is the blocks with that `parent`.
+         */
+        AgentDetail: {
+            calls: number;
+            /** @enum {unknown} */
+            kind: "agent";
+            steps: number;
+            tokens: number;
+        };
         /** AgentPage */
         AgentPage: {
-            agents: components["schemas"]["shipmate.handlers.agents.AgentDetail"][];
+            agents: components["schemas"]["AgentProfile"][];
             tools: components["schemas"]["ToolGroup"][];
+        };
+        /** AgentProfile */
+        AgentProfile: {
+            built_in: boolean;
+            description: string;
+            fallback: string[];
+            id: string;
+            max_steps: number;
+            model: string;
+            prompt: string;
+            providers: string[];
+            /** @enum {unknown} */
+            source: "built-in" | "config" | "file";
         };
         /** AgentView */
         AgentView: {
@@ -1501,7 +1525,7 @@ export interface components {
             choices?: string[];
             /** @default  */
             decided_by?: string;
-            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["shipmate.protocol.AgentDetail"] | components["schemas"]["ToolsDetail"];
+            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"] | components["schemas"]["ToolsDetail"];
             digest: string;
             /** @default  */
             feedback?: string;
@@ -3027,7 +3051,7 @@ export interface components {
             /** @default 0 */
             at: number;
             call: string;
-            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["shipmate.protocol.AgentDetail"] | components["schemas"]["ToolsDetail"];
+            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"] | components["schemas"]["ToolsDetail"];
             /** @default [] */
             files?: components["schemas"]["FileSeen"][];
             id: string;
@@ -3222,19 +3246,6 @@ export interface components {
             session?: string;
             text: string;
         };
-        /** AgentDetail */
-        "shipmate.handlers.agents.AgentDetail": {
-            built_in: boolean;
-            description: string;
-            fallback: string[];
-            id: string;
-            max_steps: number;
-            model: string;
-            prompt: string;
-            providers: string[];
-            /** @enum {unknown} */
-            source: "built-in" | "config" | "file";
-        };
         /** Wanted */
         "shipmate.handlers.auditing.Wanted": {
             /** @default 0 */
@@ -3262,17 +3273,6 @@ export interface components {
             days?: number;
             /** @default  */
             session?: string;
-        };
-        /**
-         * AgentDetail
-         * @description What a sub-agent took for its task; its thread is the blocks with that `parent`.
-         */
-        "shipmate.protocol.AgentDetail": {
-            calls: number;
-            /** @enum {unknown} */
-            kind: "agent";
-            steps: number;
-            tokens: number;
         };
     };
     responses: never;

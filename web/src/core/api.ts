@@ -32,7 +32,7 @@ export async function got<T>(answer: Promise<{ data?: T }>): Promise<T> {
 
 /** An answer that is read piece by piece. */
 export function call(
-  method: "GET" | "POST",
+  method: "GET" | "POST" | "DELETE",
   path: string,
   body?: unknown,
   init: RequestInit = {},

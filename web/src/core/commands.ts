@@ -66,8 +66,8 @@ const filled = (raw: unknown[]): AnyBlock[] =>
   raw.map(fill).filter((event): event is AnyBlock => event !== null && isBlock(event));
 
 /** The newest window of a session, or the one before place `before`. */
-export async function snapshot(id: string, before = 0): Promise<Snapshot> {
-  const params = { path: { id }, query: { before, limit: WINDOW } };
+export async function snapshot(id: string, before = 0, limit = WINDOW): Promise<Snapshot> {
+  const params = { path: { id }, query: { before, limit } };
   const raw = await got(api.GET("/api/agent/sessions/{id}", { params }));
   const session = raw.session as Snapshot["session"];
   return { ...raw, session, blocks: filled(raw.blocks), pending: filled(raw.pending) };

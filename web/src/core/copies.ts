@@ -46,3 +46,12 @@ export async function bringIn(file: Blob): Promise<SessionRow | null> {
   if (typeof document !== "object" || !document || !("shipmate" in document)) return null;
   return (await (await call("POST", "/api/agent/sessions/import", document)).json()) as SessionRow;
 }
+
+/** Opens the plain page of a session beside this one. */
+export async function plainPage(id: string): Promise<void> {
+  const made = api.POST("/api/agent/sessions/{id}/plain", { params: { path: { id } } });
+  const { url } = await got(made);
+  const link = document.createElement("a");
+  Object.assign(link, { href: url, target: "_blank", rel: "noopener" });
+  link.click();
+}

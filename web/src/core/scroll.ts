@@ -64,6 +64,13 @@ export class FollowScroll {
     this.grown();
   }
 
+  /** The view goes to another place by itself: it does not follow the end from there. */
+  left(): void {
+    clearTimeout(this.settle);
+    this.gesture = false;
+    this.set(false);
+  }
+
   /** Something in the view was opened or closed: what was pressed stays where it is. */
   toggled(): void {
     this.following = false;

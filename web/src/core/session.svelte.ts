@@ -1,12 +1,12 @@
 /** The session that is open: its transcript, kept current by the event stream. */
 import { ApiError } from "./api";
 import { SessionChanges } from "./changes.svelte";
-import { snapshot, stop } from "./commands";
+import { snapshot, stop, WINDOW } from "./commands";
 import { hear, refresh } from "./facts";
 import { Folds } from "./folds.svelte";
 import { inbox } from "./inbox.svelte";
 import type { Link } from "./line";
-import type { Event, Progress, User } from "./protocol";
+import type { AnyBlock, Event, Progress, User } from "./protocol";
 import { toRows, type Row } from "./rows";
 import { sessions } from "./sessions.svelte";
 import type { Frame } from "./sse";
@@ -16,6 +16,13 @@ import { watch, type Watching } from "./watch";
 /** An event that is not of session `id`; events without a session are for everyone. */
 const ofOther = (event: Event, id: string): boolean =>
   (event.type === "session" ? event.row.id : event.session || id) !== id;
+
+export interface Sought {
+  block: string;
+  pos: number;
+}
+/** Blocks of a window on the way to a place far above. */
+const FAR = 1000;
 
 export type Phase = "loading" | "ready" | "missing" | "error";
 
@@ -36,6 +43,9 @@ export class OpenSession {
   /** Rows were just added above: the list keeps its place from the end. */
   shift = $state(false);
 
+  /** A place that is to be shown: the thread goes there. */
+  sought = $state.raw<Sought | null>(null);
+
   private readonly transcript = new Transcript();
   private follower: Watching | null = null;
   private queue: Frame[] = [];
@@ -43,6 +53,7 @@ export class OpenSession {
   private closed = false;
   private loading = false;
   private wasLost = false;
+  private seeking: Sought | null = null;
 
   constructor(readonly id: string) {
     this.folds = new Folds(id);
@@ -86,17 +97,31 @@ export class OpenSession {
   }
 
   /** The page before the oldest block that is here. */
-  async older(): Promise<void> {
+  async older(limit = WINDOW): Promise<void> {
     if (this.loadingOlder || !this.transcript.more) return;
     this.loadingOlder = true;
     try {
-      const page = await snapshot(this.id, this.transcript.oldest());
+      const page = await snapshot(this.id, this.transcript.oldest(), limit);
       this.shift = true;
       this.transcript.prepend(page.blocks, page.more);
       this.structure += 1;
     } finally {
       this.loadingOlder = false;
     }
+  }
+
+  block(id: string): AnyBlock | undefined {
+    return this.transcript.get(id);
+  }
+
+  /** Goes to a block: reads what is between it and what is here, then the thread shows it. */
+  async seek(wanted: Sought): Promise<void> {
+    this.seeking = wanted;
+    while (this.seeking === wanted && this.transcript.more && this.transcript.oldest() > wanted.pos) {
+      if (this.loadingOlder) await new Promise(requestAnimationFrame);
+      else await this.older(FAR);
+    }
+    if (this.seeking === wanted) this.sought = { ...wanted };
   }
 
   async stop(): Promise<void> {

@@ -19,7 +19,7 @@ interface Page {
   sessions: SessionRow[];
   cursor: string;
 }
-type Query = { limit?: number; cursor?: string; status?: SessionRow["status"] };
+type Query = { limit?: number; cursor?: string; status?: SessionRow["status"]; pinned?: "true" };
 const page = (query: Query): Promise<Page> =>
   got(
     api.GET("/api/agent/sessions", { params: { query: { archived: "all", ...query } } }),
@@ -39,7 +39,8 @@ class Sessions {
   async load(): Promise<void> {
     try {
       const first = await page({ limit: FIRST_PAGE });
-      const busy = first.cursor ? await Promise.all(BUSY.map((status) => page({ status }))) : [];
+      const wanted: Query[] = [...BUSY.map((status) => ({ status })), { pinned: "true" }];
+      const busy = first.cursor ? await Promise.all(wanted.map(page)) : [];
       this.rows = merged([first, ...busy].flatMap((one) => one.sessions));
       this.cursor = first.cursor;
       this.error = "";
@@ -84,11 +85,6 @@ class Sessions {
   async change(id: string, body: Change): Promise<void> {
     const params = { path: { id } };
     this.put((await got(api.PATCH("/api/agent/sessions/{id}", { params, body }))) as SessionRow);
-  }
-
-  async delete(id: string): Promise<void> {
-    await got(api.DELETE("/api/agent/sessions/{id}", { params: { path: { id } } }));
-    this.drop(id);
   }
 }
 

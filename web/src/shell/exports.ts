@@ -1,5 +1,5 @@
 /** The entries of a session's menu that save it as a file. */
-import { download, FORMATS } from "../core/copies";
+import { download, FORMATS, plainPage } from "../core/copies";
 import { t } from "../core/i18n.svelte";
 import type { Action } from "./Menu.svelte";
 
@@ -13,3 +13,13 @@ export const exportActions = (id: string, onerror: (why: string) => void): Actio
       download(id, format).catch((failure: unknown) => onerror((failure as Error).message));
     },
   }));
+
+/** Opens all of it as one page without scripts: to print, or for a screen reader. */
+export const plainAction = (id: string, onerror: (why: string) => void): Action => ({
+  icon: "print",
+  label: t("shell.plain"),
+  run: () => {
+    onerror("");
+    plainPage(id).catch((failure: unknown) => onerror((failure as Error).message));
+  },
+});

@@ -4,7 +4,7 @@ import type { SessionRow } from "../core/protocol";
 
 export type Which = "all" | "running" | "archived";
 export const WHICH: readonly Which[] = ["all", "running", "archived"];
-export type Day = "today" | "yesterday" | "week" | "older";
+export type Day = "pinned" | "today" | "yesterday" | "week" | "older";
 export interface Group {
   day: Day;
   rows: SessionRow[];
@@ -63,10 +63,11 @@ export function dayOf(at: number, now: number): Day {
   return at >= midnight.getTime() ? "week" : "older";
 }
 
-/** Rows under their days, both in the order they have; no day is empty. */
+/** Rows under their days, what is pinned before all of them; both in the order they have; no day is empty. */
 export function byDay(rows: readonly SessionRow[], now: number): Group[] {
-  const groups: Group[] = [];
-  for (const row of rows) {
+  const pinned = rows.filter((row) => row.pinned);
+  const groups: Group[] = pinned.length ? [{ day: "pinned", rows: pinned }] : [];
+  for (const row of rows.filter((row) => !row.pinned)) {
     const day = dayOf(row.updated_at, now);
     const last = groups.at(-1);
     if (last?.day === day) last.rows.push(row);

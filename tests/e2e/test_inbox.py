@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.e2e.conftest import Desk
 from tests.e2e.test_access import faults
+from tests.e2e.test_recovery import eventually
 from tests.provider import Answer, call_reply, text_reply
 
 TOUCH = ("shell_exec", {"command": "touch a"})
@@ -52,7 +53,7 @@ def test_what_waits_anywhere_is_counted_and_decided_on_the_spot(desk: Desk) -> N
     expect(inbox).to_contain_text("Nothing waits for you.")
     expect(count(desk)).to_have_text("Waiting for you")
     desk.page.wait_for_function("!document.title.startsWith('(')")
-    assert (desk.project / "a").exists()
+    eventually(desk.page, (desk.project / "a").exists)
 
 
 def test_it_is_live_and_nothing_moves_under_the_pointer(desk: Desk) -> None:

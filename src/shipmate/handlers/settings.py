@@ -1,6 +1,5 @@
 """The settings of the configuration file that a page changes, and those it only shows."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -77,5 +76,5 @@ async def change_settings(call: Call[ChangeSettings]) -> Answer:
     current = msgspec.structs.asdict(_view(call.house, all_of_it=True))
     for section, values in wanted.items():
         if values:
-            await asyncio.to_thread(call.house.config.set, section, {**current[section], **values})
+            call.house.config.set(section, {**current[section], **values})
     return _view(call.house, all_of_it=True)

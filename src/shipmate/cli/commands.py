@@ -14,6 +14,7 @@ import typer
 from shipmate import __version__
 from shipmate.cli.audit_commands import audit
 from shipmate.cli.choices import Approve, Data, Form, Json, Shell
+from shipmate.cli.driven_commands import acp
 from shipmate.cli.rule_commands import rule
 from shipmate.cli.user_commands import user
 
@@ -36,6 +37,7 @@ app.add_typer(model, name="model")
 app.add_typer(rule, name="rule")
 app.add_typer(user, name="user")
 app.add_typer(audit, name="audit")
+app.command("acp")(acp)
 
 
 def _version(wanted: bool) -> None:

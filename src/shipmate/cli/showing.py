@@ -170,7 +170,7 @@ _ENDS = {
 def _note_of(event: AnyEvent) -> str:
     match event:
         case ToolCall():
-            return f"> {event.title or event.name}{_arguments(event)}"
+            return f"> {event.title or event.name}{arguments_in_short(event)}"
         case ToolResult() if event.is_error:
             return f"! {event.text.strip().partition(chr(10))[0]}"
         case System():
@@ -181,7 +181,7 @@ def _note_of(event: AnyEvent) -> str:
             return ""
 
 
-def _arguments(call: ToolCall) -> str:
+def arguments_in_short(call: ToolCall) -> str:
     """The first argument, in short."""
     for value in call.arguments.values():
         text = value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -205,7 +205,12 @@ class Answering:
         approvals = [one for one in waiting if isinstance(one, ApprovalRequest)]
         for one in approvals:
             await self.house.executor.decide(
-                self.session, False, block=one.id, feedback=NOBODY, by="completions"
+                self.session,
+                False,
+                block=one.id,
+                feedback=NOBODY,
+                by="completions",
+                digest=one.digest,
             )
             self._asked.pop(one.id)
         return bool(approvals) and len(approvals) == len(waiting)

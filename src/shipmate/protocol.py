@@ -350,6 +350,18 @@ class AskUser(Block, frozen=True, kw_only=True, tag="ask_user"):
     cancelled: Literal["", "stop", "moved_on"] = ""
     """It was closed without an answer; `result` is then empty text."""
 
+    def takes(self, answer: str) -> bool:
+        """Whether it can be answered so: where nothing else is allowed, with one of the options;
+        with several where `multiple` says so, joined by ", "."""
+        if self.allow_freeform or not self.options or answer.strip() in self.options:
+            return True
+        joined, reached = f"{answer.strip()}, ", {0}
+        for at in range(len(joined) if self.multiple else 0):
+            if at in reached:
+                chosen = (f"{one}, " for one in self.options)
+                reached |= {at + len(one) for one in chosen if joined.startswith(one, at)}
+        return len(joined) in reached
+
 
 class TodoItem(Frozen, frozen=True, kw_only=True):
     id: int

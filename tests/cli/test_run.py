@@ -214,6 +214,30 @@ def test_on_a_terminal_it_asks_and_shows_what_would_be_written(data: Path, proje
     os.close(ours)
 
 
+def test_on_a_terminal_an_answer_that_is_none_of_the_options_is_asked_for_again(
+    data: Path, project: Path, provider: Provider
+) -> None:
+    asked = {"question": "Which?", "options": ["red", "blue"], "allowFreeform": False}
+    provider.queue(call_reply(("ask_user", asked)))
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command("run", "--data", data, "-p", project, *use(data, provider), "go"),
+        stdin=theirs,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env=environment(),
+    )
+    os.close(theirs)
+    _until(ours, b"Answer:")
+    os.write(ours, b"green\n")
+    assert b"the options alone" in _until(ours, b"Answer:")
+    os.write(ours, b"2\n")
+    _until(ours, b"")
+    assert process.wait(20) == 0
+    os.close(ours)
+    assert provider.seen[1].messages[-1]["content"] == "blue"
+
+
 def _until(terminal: int, wanted: bytes) -> bytes:
     """What is printed up to `wanted`; to the end when that is nothing."""
     seen = b""

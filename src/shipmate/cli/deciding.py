@@ -74,11 +74,19 @@ class Decider:
             typer.secho(f"\n?{_asker(block)} {visible(block.question)}", err=True, bold=True)
             for number, option in enumerate(block.options, 1):
                 typer.echo(f"  {number}. {visible(option)}", err=True)
-            text = _chosen(await self._line("Answer: "), block.options)
+            text = await self._typed(block)
         if text is None:
             return self.stopped.is_set()
         await conversation.answer(session, block.id, text)
         return True
+
+    async def _typed(self, block: AskUser) -> str | None:
+        """The answer of the person at the terminal, asked for until the question takes it."""
+        while (text := _chosen(await self._line("Answer: "), block.options)) is not None:
+            if block.takes(text):
+                return text
+            typer.secho("Answer with the options alone.", err=True, fg=typer.colors.RED)
+        return None
 
     async def _line(self, prompt: str) -> str | None:
         """A line from the terminal; None at its end, or when Ctrl-C was pressed."""

@@ -19,8 +19,6 @@ from shipmate.session.rounds import Assemble
 from shipmate.session.standing import standing
 from shipmate.tools.tool import ToolError
 
-_HOW_MANY = {False: "one", True: "one or more"}
-
 
 class DecidedError(ConflictError):
     """Somebody, or something, decided first; `block` is what stands."""
@@ -65,8 +63,10 @@ class Deciding:
 
         def revise(kept: AnyBlock) -> AnyBlock:
             asked = undecided(kept, AskUser)
-            free = asked.allow_freeform or not asked.options
-            said = text if free else _offered(asked, text.strip())
+            if not asked.takes(text):
+                options = ", ".join(asked.options)
+                raise UnfitError(f"This question takes its options alone: {options}.")
+            said = text if asked.allow_freeform else text.strip()
             return structs.replace(asked, result=said)
 
         async with self.door.turn(session):
@@ -140,21 +140,6 @@ async def _judged(calls: Calls, call: ToolCall) -> Judged:
     except ToolError as error:
         raise UnfitError(f"With these arguments it cannot run. {error}") from error
     return judged
-
-
-def _offered(asked: AskUser, text: str) -> str:
-    """The text, where it is one of the options; several are joined by ", "."""
-    if text in asked.options:
-        return text
-    joined, reached = f"{text}, ", {0}
-    for at in range(len(joined) if asked.multiple else 0):
-        if at in reached:
-            chosen = (f"{one}, " for one in asked.options)
-            reached |= {at + len(one) for one in chosen if joined.startswith(one, at)}
-    if len(joined) not in reached:
-        offered = ", ".join(asked.options)
-        raise UnfitError(f"This question takes {_HOW_MANY[asked.multiple]} of: {offered}.")
-    return text
 
 
 def undecided(kept: AnyBlock, kind: type[Pending]) -> Any:

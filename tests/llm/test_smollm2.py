@@ -182,3 +182,21 @@ def _alive(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def runs(server: OfflineServer) -> bool:
+    return server.pid is not None
+
+
+async def test_without_a_request_it_ends_after_a_while_and_starts_again() -> None:
+    folder = await fetched("smollm2")
+    server = OfflineServer("smollm2", folder, context=512, threads=1, idle=0.05)
+    try:
+        for _ in range(2):
+            async with server.in_use() as first, server.in_use() as second:
+                assert first == second
+                assert runs(server)
+            while runs(server):
+                await asyncio.sleep(0.01)
+    finally:
+        await server.close()

@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from shipmate.llm.known import KNOWN, KnownProvider
 from shipmate.llm.model import ModelError
 from shipmate.llm.probe import Offered, offered
 from shipmate.llm.settings import ProviderSettings
+from shipmate.safety.net import is_loopback
 from shipmate.safety.secrets import SecretRef
 
 PROBE_SECONDS = 0.8
@@ -61,7 +63,25 @@ async def servers_found(
 
 async def detect(environ: Mapping[str, str]) -> list[Found]:
     """Everything found, keys first."""
-    return [*keys_found(environ), *await servers_found()]
+    return [*keys_found(environ), *await servers_found(ollama_address(environ))]
+
+
+def ollama_address(environ: Mapping[str, str]) -> dict[str, str]:
+    """Where Ollama listens, if `OLLAMA_HOST` says so and it is on this machine: by its type. An
+    address that stands for all (`0.0.0.0`) is reached on loopback."""
+    value = environ.get("OLLAMA_HOST", "").strip().rstrip("/")
+    if not value:
+        return {}
+    with contextlib.suppress(ValueError):  # no address: it is looked for at the usual one
+        url = urlsplit(value if "://" in value else f"http://{value}")
+        host = "127.0.0.1" if url.hostname in ("0.0.0.0", "::", None) else url.hostname  # noqa: S104 - read, not bound
+        port = url.port or {"http": 80, "https": 443}.get(
+            url.scheme if "://" in value else "", 11434
+        )
+        if is_loopback(host):
+            shown = f"[{host}]" if ":" in host else host
+            return {"ollama": f"{url.scheme}://{shown}:{port}/v1"}
+    return {}
 
 
 async def _server(name: str, known: KnownProvider, url: str, wait: float) -> Found | None:

@@ -59,7 +59,7 @@ async def offered(
     base_url: str, api_key: str = "", *, wait: float = 10.0, path: str = "/models"
 ) -> list[Offered]:
     """The models of the server at `base_url`, or a `ModelError` a person can act on."""
-    body = await _get(base_url.rstrip("/") + path, api_key, wait)
+    body = await ask_server(base_url.rstrip("/") + path, api_key, wait)
     try:
         listed = msgspec.json.decode(body, type=_Models).data
     except msgspec.DecodeError:
@@ -73,10 +73,11 @@ async def offered(
 
 async def check_key(url: str, api_key: str, *, wait: float = 10.0) -> None:
     """Ask an address that answers to a right key only."""
-    await _get(url, api_key, wait)
+    await ask_server(url, api_key, wait)
 
 
-async def _get(url: str, api_key: str, wait: float) -> bytes:
+async def ask_server(url: str, api_key: str, wait: float, body: bytes | None = None) -> bytes:
+    """What the server answers to GET, or to POST with a `body` of JSON; else a `ModelError`."""
     import aiohttp  # slow to import, and not needed before the first request
 
     place = urlsplit(url)
@@ -87,11 +88,17 @@ async def _get(url: str, api_key: str, wait: float) -> bytes:
         async with (
             asyncio.timeout(wait),
             aiohttp.ClientSession(trust_env=not local) as session,
-            session.get(url, headers=headers, allow_redirects=False) as answer,
+            session.request(
+                "GET" if body is None else "POST",
+                url,
+                data=body,
+                headers=headers,
+                allow_redirects=False,
+            ) as answer,
         ):
-            body = await answer.content.read(MOST)
-            while len(body) < MOST and (more := await answer.content.read(MOST)):
-                body += more
+            found = await answer.content.read(MOST)
+            while len(found) < MOST and (more := await answer.content.read(MOST)):
+                found += more
             status, kind = answer.status, answer.content_type
             target = answer.headers.get("Location", "")
     except TimeoutError:
@@ -102,12 +109,12 @@ async def _get(url: str, api_key: str, wait: float) -> bytes:
         raise ModelError(_unreachable(where, error), kind="unreachable") from None
     if status != 200:
         raise _refused(where, status, target)
-    if kind == "text/html" or body[:64].lstrip().lower().startswith((b"<!doctype", b"<html")):
+    if kind == "text/html" or found[:64].lstrip().lower().startswith((b"<!doctype", b"<html")):
         raise ModelError(
             f"{where} answers with a web page, not as a model server. "
             "The address of the API usually ends in /v1."
         )
-    return body
+    return found
 
 
 def _unreachable(where: str, error: Exception) -> str:

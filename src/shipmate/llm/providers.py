@@ -23,6 +23,7 @@ from shipmate.llm.listing import (
     provider_title,
     settings_of,
 )
+from shipmate.llm.local import looked_closer
 from shipmate.llm.model import Model, ModelError
 from shipmate.llm.offline.catalogue import packaged
 from shipmate.llm.offline.process import OfflineServer
@@ -148,7 +149,10 @@ class Providers:
         if settings is None or not base_url_of(settings):
             return
         try:
-            models = await offered(base_url_of(settings), self._key(settings), wait=wait)
+            base = base_url_of(settings)
+            models = await offered(base, self._key(settings), wait=wait)
+            if is_local(settings):
+                models = await looked_closer(settings.type, base, models, wait)
         except ShipmateError as error:
             if is_local(settings) or (isinstance(error, ModelError) and error.kind == "auth"):
                 self._failed[name] = str(error)

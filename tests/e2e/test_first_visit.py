@@ -149,7 +149,8 @@ def test_language_and_theme_change_at_once_and_outlive_a_reload(visit: Visit) ->
     expect(page.get_by_role("button", name="Try the demo")).to_be_visible()
     page.evaluate("window.sameDocument = true")
     page.get_by_role("link", name="Settings").click()
-    page.get_by_role("radio", name="中文").check()
+    with page.expect_response("**/api/settings"):
+        page.get_by_role("radio", name="中文").check()
     expect(page.get_by_role("link", name="新对话")).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
     page.get_by_role("radio", name="深色").check()

@@ -102,7 +102,8 @@ def test_language_and_theme_change_without_a_reload_and_stay(desk: Desk) -> None
     page = desk.page
     desk.open("#/settings")
     page.evaluate("window.same = true")
-    page.get_by_role("radio", name="中文").check()
+    with page.expect_response("**/api/settings"):
+        page.get_by_role("radio", name="中文").check()
     expect(page.get_by_role("heading", name="设置", level=1)).to_be_visible()
     page.get_by_role("radio", name="深色").check()
     assert page.evaluate("window.same") is True

@@ -44,7 +44,8 @@ class Settings {
     const { theme: _, ...told } = change;
     if (Object.keys(told).length === 0) return;
     try {
-      await got(api.PATCH("/api/settings", { body: { interface: told as never } }));
+      // It outlives the page: who chooses and leaves at once has chosen
+      await got(api.PATCH("/api/settings", { body: { interface: told as never }, keepalive: true }));
     } catch (error) {
       const undone = Object.keys(told).map((name) => [name, before[name as keyof typeof told]]);
       this.keep({ ...this.interface, ...(Object.fromEntries(undone) as typeof told) });

@@ -2,6 +2,7 @@
 
 import ipaddress
 import socket
+from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tests.board import BOARD
+from tests.llm import ran
 from tests.provider import Provider
 
 # How long one example takes says nothing of the code where other tests run beside it.
@@ -65,6 +67,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="install published MCP servers and the conformance suite, and print what ran",
     )
+    parser.addoption(
+        "--providers",
+        action="store_true",
+        help="print which tests of models ran against what",
+    )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -82,6 +89,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if BOARD.rows:
         terminalreporter.write_sep("-", "safety")
         for line in BOARD.lines():
+            terminalreporter.write_line(line)
+    if terminalreporter.config.getoption("--providers"):
+        passed, failed = (
+            Counter(
+                report.nodeid.partition("::")[0] for report in terminalreporter.getreports(word)
+            )
+            for word in ("passed", "failed")
+        )
+        terminalreporter.write_sep("-", "providers")
+        for line in ran.lines(passed, failed):
             terminalreporter.write_line(line)
 
 
@@ -102,6 +119,8 @@ def in_full(request: pytest.FixtureRequest) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--providers"):
+        items[:] = [item for item in items if item.nodeid.partition("::")[0] in ran.RAN]
     for mark, option in (("offline_model", "--offline-model"), ("mcp", "--mcp")):
         if config.getoption(option):
             continue

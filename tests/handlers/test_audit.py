@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
+from msgspec import structs
+
+from shipmate.database.store import Saved, Written
 from shipmate.llm.scripted import call, say
-from shipmate.safety.audit import entries, verify
+from shipmate.protocol import AnyBlock, SessionRow, ToolCall, encode
+from shipmate.safety.audit import Audit, entries, verify
+from shipmate.session.noticing import noticing
 from tests.handlers.client import ask
 from tests.handlers.house import whole
 from tests.handlers.test_users import JSON, PASSWORD, Person, person
@@ -42,3 +47,46 @@ async def test_what_was_done_is_told_and_no_secret_is(tmp_path: Path) -> None:
     log = (tmp_path / "audit.jsonl").read_text()
     for secret in (PASSWORD, "not my password", "hunter2", made["token"], ada.headers[1][1]):
         assert secret not in log
+
+
+def written(*blocks: AnyBlock) -> Written:
+    row = SessionRow(id="s", agent="a", provider="p/m", project="p", owner="bo")
+    return Written(tuple(Saved(block, encode(block)) for block in blocks), row)
+
+
+def test_what_runs_or_reaches_beyond_the_project_is_told(tmp_path: Path) -> None:
+    def ran(name: str, provider: str, **arguments: str) -> ToolCall:
+        made = ToolCall(id=name, message="m", name=name, provider=provider)
+        return structs.replace(made, started=True, arguments=arguments)
+
+    audit = Audit(tmp_path)
+    notice = noticing(audit)
+    key = "sk-proj-4f9dkeKD93kdkDKE93k"
+    notice(
+        written(
+            ran("shell_exec", "shell", command=f"login {key}"),
+            ran("box__open", "mcp:box", key=key),
+            ran("fetch_webpage", "web", url="https://example.org"),
+            ran("write_file", "read_write", path="x"),
+        )
+    )
+    audit.close()
+    found = [(e.event, e.who, e.what.get("tool", "")) for e in entries(tmp_path)]
+    calls = [("call", "bo", "box__open"), ("call", "bo", "fetch_webpage")]
+    assert found == [("command", "bo", ""), *calls]
+    assert key not in (tmp_path / "audit.jsonl").read_text()
+
+
+async def test_an_admin_who_looks_at_a_session_of_somebody_else_is_told_once(
+    tmp_path: Path,
+) -> None:
+    async with whole(tmp_path, [say("Done."), say("Done.")]) as house:
+        ada, bo = await person(house, "ada", "admin"), await person(house, "bo", "user")
+        await house.call("PATCH", "/api/projects/demo", b'{"people": ["bo"]}')
+        theirs = (await bo.begin()).json["session"]["id"]
+        own = (await ada.begin()).json["session"]["id"]
+        for session in (theirs, own, theirs):
+            assert (await ada.call("GET", f"/api/agent/sessions/{session}")).status == 200
+        await bo.call("GET", f"/api/agent/sessions/{theirs}")
+    seen = [(e.who, e.what) for e in entries(tmp_path) if e.event == "session_seen"]
+    assert seen == [("ada", {"session": theirs, "owner": "bo"})]

@@ -324,3 +324,15 @@ async def test_the_last_user_can_go(house: Whole) -> None:
     body = msgspec.json.encode(link)
     made = await ask(house.gate, "POST", "/api/auth/exchange", headers=[JSON], body=body)
     assert made.status == 200
+
+
+async def test_an_answer_that_is_waited_for_ends_when_its_user_is_shut_out(tmp_path: Path) -> None:
+    async with whole(tmp_path, [say("Done.")], pause=600) as house:
+        await person(house, "ada", "admin")
+        bo = await person(house, "bo", "user")
+        await house.call("PATCH", "/api/projects/demo", b'{"people": ["bo"]}')
+        waiting = asyncio.ensure_future(bo.begin())
+        while not house.model.requests:
+            await asyncio.sleep(0)
+        assert (await house.call("PATCH", "/api/users/bo", b'{"disabled": true}')).status == 200
+        assert (await waiting).status == 401

@@ -99,6 +99,7 @@ async def chat_stream(call: Call[Chat]) -> Answer:
     scope="run",
     body=Chat,
     answer=Answered,
+    waits=True,
     deprecated=True,
     limit=BODY_LIMIT,
 )

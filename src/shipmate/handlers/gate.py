@@ -6,7 +6,7 @@ and 422 for what it gives; then the handler. Every answer carries the security h
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Any
 
 import msgspec
@@ -133,17 +133,31 @@ class _PathApp:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         one = self.methods[method]
         call = await _checked(self.house, one, scope, receive)
-        if not one.stream:
+        if not (one.stream or one.waits):
             answer = await one.handler(call)
             if one.audited:
                 await audited(one, call)
             await _response(one, answer)(scope, receive, send)
             return
         with self.house.presence.stays(call.caller.credential, call.caller.user) as ended:
-            answer = await one.handler(call)
+            answer = await _unless(ended, one.handler(call))
             if isinstance(answer, EventStream):
                 answer.closes_with(ended)
             await _response(one, answer)(scope, receive, send)
+
+
+async def _unless(ended: asyncio.Event, handling: Awaitable[Answer]) -> Answer:
+    """The answer; 401 when the caller is shut out before there is one."""
+    doing, ending = asyncio.ensure_future(handling), asyncio.ensure_future(ended.wait())
+    try:
+        await asyncio.wait((doing, ending), return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            return doing.result()
+    finally:
+        for task in (doing, ending):
+            task.cancel()
+        await asyncio.gather(doing, ending, return_exceptions=True)
+    raise HttpError(401, "unauthorized", "Your access ended meanwhile; what has begun goes on.")
 
 
 async def _checked(house: House, one: Endpoint, scope: Scope, receive: Receive) -> Call[Any]:

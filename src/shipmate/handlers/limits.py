@@ -64,3 +64,5 @@ class Limits:
     """Wrong tokens and sign-ins from one address; they cannot be guessed, but they cost time."""
     requests: Bucket = field(default_factory=lambda: Bucket(3000, 1 / 300))
     """Requests of one caller."""
+    looks: Bucket = field(default_factory=lambda: Bucket(1, 3600))
+    """Lines of the audit log about one caller who looks at one session of somebody else."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shipmate.database.rows import unknown
+from shipmate.handlers.auditing import told
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.route import Call, Caller, Endpoint
 from shipmate.protocol import SessionRow
@@ -27,7 +28,10 @@ def session_named(one: Endpoint, call: Call[Any]) -> str:
 async def check_reach(one: Endpoint, call: Call[Any]) -> None:
     """404 when the session that is named is not the caller's and not shared with them, 403 when
     it is shared only to be read."""
-    if call.caller.everything or not (session := session_named(one, call)):
+    if not (session := session_named(one, call)):
+        return
+    if call.caller.everything:
+        await _look(call, session)
         return
     row = await session_seen(call, session)
     if one.scope == "read":
@@ -35,6 +39,18 @@ async def check_reach(one: Endpoint, call: Call[Any]) -> None:
     if not call.caller.owns(row):
         raise HttpError(403, "read_only", "This session is shared with you to be read only.")
     check_project_of(call, row)
+
+
+async def _look(call: Call[Any], session: str) -> None:
+    """An admin is at a session of somebody else: once in a while the audit log says so."""
+    house, caller = call.house, call.caller
+    if not house.users:
+        return
+    owner = (await house.executor.store.session(session)).owner
+    key = f"{caller.credential} {session}"
+    if owner and owner != caller.user and not house.limits.looks.wait(key):
+        house.limits.looks.take(key, "looks")
+        await told(call, "session_seen", session=session, owner=owner)
 
 
 async def session_seen(call: Call[Any], session: str) -> SessionRow:

@@ -133,6 +133,8 @@ class Endpoint:
     """Type of the answer, for the document; None: no content."""
     stream: bool = False
     """It answers with `text/event-stream`."""
+    waits: bool = False
+    """Its answer takes as long as a round; as a stream, it ends when its caller is shut out."""
     status: int = HTTPStatus.OK
     limit: int = BODY_LIMIT
     deprecated: bool = False

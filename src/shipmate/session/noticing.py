@@ -1,9 +1,11 @@
-"""What of the happenings in sessions goes to the audit log: decisions, and commands that run."""
+"""What of the happenings in sessions goes to the audit log: decisions, and what runs or
+reaches beyond the project: commands, the web, tools of MCP servers."""
 
 import hashlib
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from shipmate.database.store import Written
@@ -12,6 +14,8 @@ from shipmate.safety.audit import Audit
 from shipmate.safety.redaction import redacted
 
 COMMAND = "shell_exec"
+WITHIN = frozenset({"read_only", "read_write", "todo", "ask", "agents"})
+"""Tool providers that stay with the project's files, and with the user."""
 SHOWN = 300
 """Characters of a command; its hash is of all."""
 
@@ -37,8 +41,14 @@ def _decision(block: AnyBlock) -> tuple[str, str, dict[str, Any]] | None:
 
 
 def _command(block: AnyBlock) -> tuple[str, str, dict[str, Any]] | None:
-    if not isinstance(block, ToolCall) or not block.started or block.name != COMMAND:
+    if not isinstance(block, ToolCall) or not block.started or block.provider in WITHIN:
         return None
-    command = str(block.arguments.get("command", ""))
-    digest = hashlib.sha256(command.encode(errors="surrogatepass")).hexdigest()
-    return "command", "", {"call": block.id, "command": redacted(command)[:SHOWN], "sha256": digest}
+    if block.name == COMMAND:
+        event, text = "command", str(block.arguments.get("command", ""))
+    else:
+        event, text = "call", msgspec.json.encode(block.arguments).decode()
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    what = {"call": block.id, "sha256": digest}
+    if event == "call":
+        return event, "", {**what, "tool": block.name, "arguments": redacted(text)[:SHOWN]}
+    return event, "", {**what, "command": redacted(text)[:SHOWN]}

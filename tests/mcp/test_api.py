@@ -51,6 +51,8 @@ async def test_a_server_is_added_shown_switched_off_and_removed(tmp_path: Path) 
         assert changed["env"] == shown["env"]
         await house.pool.settled(20)
         assert [t["state"] for t in (await server(house))["tools"]] == ["on", "off"]
+        info = (await house.call("GET", "/api/agent/info")).json
+        assert info["mcp_servers"] == [{"name": "fake", "state": "ready", "tools": 1}]
         assert (await api(house, "PATCH", "/fake", enabled=False))["state"] == "off"
         await api(house, "DELETE", "/fake")
         assert (await api(house, "GET"))["servers"] == []

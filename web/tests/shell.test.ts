@@ -132,7 +132,7 @@ describe("set-up of models", () => {
     id, name: id, available, models: [model(name, { available, reason })],
   });
   const told = (...providers: ProviderInfo[]): Info => ({
-    version: "1", agents: [], projects: [], default_model: "", providers,
+    version: "1", agents: [], projects: [], mcp_servers: [], default_model: "", providers,
   });
   const info = (offline: boolean, openai = false): Info =>
     told(

@@ -15,6 +15,7 @@ from shipmate import __version__
 from shipmate.cli.audit_commands import audit
 from shipmate.cli.choices import Approve, Data, Form, Json, Shell
 from shipmate.cli.driven_commands import acp, mcp
+from shipmate.cli.model_commands import model
 from shipmate.cli.rule_commands import rule
 from shipmate.cli.user_commands import user
 
@@ -30,7 +31,6 @@ check = typer.Typer(
     no_args_is_help=True,
 )
 token = typer.Typer(help="Bearer tokens for programs, sign-in links.", no_args_is_help=True)
-model = typer.Typer(help="The offline models.", no_args_is_help=True)
 app.add_typer(check, name="check")
 app.add_typer(token, name="token")
 app.add_typer(model, name="model")
@@ -272,32 +272,3 @@ def token_link(data: Data = None) -> int:
     from shipmate.cli.token import link
 
     return link(data)
-
-
-@model.command("list")
-def model_list(data: Data = None, json: Json = False) -> int:
-    """List the offline models: size, licence, whether they are here."""
-    from shipmate.cli.model import list_models
-
-    return list_models(data, json)
-
-
-@model.command("fetch")
-def model_fetch(
-    name: Annotated[str, typer.Argument(help="From the list.")], data: Data = None
-) -> int:
-    """Fetch a model and check it. What was fetched before is not fetched again."""
-    from shipmate.cli.model import fetch_model
-
-    return fetch_model(name, data)
-
-
-@model.command("serve")
-def model_serve(
-    name: Annotated[str, typer.Argument(help="From the list.")],
-    data: Data = None,
-) -> int:
-    """Serve a fetched model alone, as an OpenAI-compatible provider on this machine."""
-    from shipmate.cli.model import serve_model
-
-    return serve_model(name, data)

@@ -8,9 +8,11 @@ import msgspec
 
 from shipmate import __version__
 from shipmate.handlers.house import House
+from shipmate.handlers.mcp_view import ServerView, server_views
 from shipmate.handlers.projects import Project, projects_of
 from shipmate.handlers.route import Answer, Call, Nothing, endpoint
 from shipmate.llm.listing import ModelListing
+from shipmate.mcp.server import State
 
 SETTLE_S = 1.5
 """How long the first page waits for the model servers that are looked for after the start."""
@@ -47,6 +49,13 @@ class ProviderModels(msgspec.Struct, frozen=True):
     models: list[ModelView]
 
 
+class McpServerBrief(msgspec.Struct, frozen=True):
+    name: str
+    state: State
+    tools: int
+    """Those that are on."""
+
+
 class Info(msgspec.Struct, frozen=True):
     version: str
     agents: list[AgentView]
@@ -54,11 +63,12 @@ class Info(msgspec.Struct, frozen=True):
     default_model: str
     """For a new session when none was chosen."""
     projects: list[Project]
+    mcp_servers: list[McpServerBrief]
 
 
 @endpoint("GET", "/api/agent/info", scope="read", answer=Info)
 async def info(call: Call[Nothing]) -> Answer:
-    """Agents, providers and their models, projects, the version."""
+    """Agents, providers and their models, projects, MCP servers, the version."""
     house = call.house
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(house.settled.wait(), SETTLE_S)
@@ -68,7 +78,13 @@ async def info(call: Call[Nothing]) -> Answer:
         by_provider(house),
         house.providers.default(),
         projects_of(call),
+        [_brief(one) for one in server_views(house)],
     )
+
+
+def _brief(server: ServerView) -> McpServerBrief:
+    on = sum(tool.state == "on" for tool in server.tools)
+    return McpServerBrief(server.name, server.state, on)
 
 
 def by_provider(house: House) -> list[ProviderModels]:

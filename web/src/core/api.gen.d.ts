@@ -162,8 +162,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Agents, providers and their models, projects, the version.
-         * @description Agents, providers and their models, projects, the version.
+         * Agents, providers and their models, projects, MCP servers, the version.
+         * @description Agents, providers and their models, projects, MCP servers, the version.
          */
         get: operations["info"];
         put?: never;
@@ -2138,6 +2138,7 @@ export interface components {
         Info: {
             agents: components["schemas"]["AgentView"][];
             default_model: string;
+            mcp_servers: components["schemas"]["McpServerBrief"][];
             projects: components["schemas"]["Project"][];
             providers: components["schemas"]["ProviderModels"][];
             version: string;
@@ -2260,6 +2261,13 @@ export interface components {
         McpRefresh: {
             /** @default  */
             server?: string;
+        };
+        /** McpServerBrief */
+        McpServerBrief: {
+            name: string;
+            /** @enum {unknown} */
+            state: "connecting" | "failed" | "off" | "ready" | "sign_in" | "waiting";
+            tools: number;
         };
         /**
          * McpSetup

@@ -10,7 +10,7 @@ export type Project = Wire["Project"];
 export type Info = Wire["Info"];
 export type Change = Wire["Change"];
 
-const NOTHING: Info = { version: "", agents: [], providers: [], projects: [], default_model: "" };
+const NOTHING: Info = { version: "", agents: [], providers: [], projects: [], mcp_servers: [], default_model: "" };
 
 const FIRST_PAGE = 40;
 const LARGEST_PAGE = 500;

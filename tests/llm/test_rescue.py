@@ -165,3 +165,12 @@ async def test_after_two_rescues_the_other_mode_takes_over() -> None:
     for _ in range(2):
         assert (await play(model))[1].calls
     assert (await play(model))[1].text == "by schema"
+
+
+def test_text_goes_on_after_a_block_of_code_that_is_no_call() -> None:
+    held = Held(TOOLS)
+    shown = "".join(held.add(c) for c in "See:\n```python\nprint(1)\n```\nThat was it.")
+    assert shown == "See:\n```python\nprint(1)\n```\nThat was it."
+    shown = "".join(held.add(c) for c in '\n```json\n{"a": 1}\n```\nAnd <tools>x</tools> so on.')
+    assert shown == '\n```json\n{"a": 1}\n```\nAnd <tools>x</tools> so on.'
+    assert held.add(f"\n```json\n{READ}\n```\nmore") == "\n"

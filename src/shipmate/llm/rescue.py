@@ -125,32 +125,75 @@ def _fits(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> bool:
     return set(required) <= set(arguments) <= set(known)
 
 
+OPENING = re.compile(r"```[^`\n]{0,40}\n")
+"""Of a block of code, whatever its language."""
+ENDING = re.compile(r"```[^`\n]{0,40}\Z")
+"""Of what has come, where a block of code may be about to open."""
+
+
 @dataclass(slots=True)
 class Held:
-    """Text on its way to the user, held back from where a written call may begin."""
+    """Text on its way to the user, held back from where a written call may begin until it is
+    clear that it is none."""
 
+    tools: Sequence[ToolSpec] = ()
     pending: str = ""
     begun: bool = False
     """Something other than white space was let through."""
-    holding: bool = False
+    holding: str = ""
+    """The mark from which text is held; the pending text begins with it."""
+    inside: bool = False
+    """In a block of code that is no call."""
 
     def add(self, text: str) -> str:
         """What may be shown now."""
         self.pending += text
+        shown: list[str] = []
+        while (piece := self._next()) is not None:
+            shown.append(piece)
+        return "".join(shown)
+
+    def _next(self) -> str | None:
+        """One more piece that may be shown; None when what is pending has to wait."""
         if self.holding:
-            return ""
+            return self._released()
         if not self.begun and self.pending.lstrip().startswith(FIRST):
-            self.holding = True
-            return ""
-        if match := SUSPECT.search(self.pending):
-            self.holding = True
-            return self._let(match.start())
-        return self._let(self._sure())
+            self.holding = self.pending.lstrip()[0]
+            return None
+        if self.inside:
+            return self._code()
+        suspect, opening = SUSPECT.search(self.pending), OPENING.search(self.pending)
+        if suspect and (opening is None or suspect.start() <= opening.start()):
+            self.holding = suspect[0]
+            return self._let(suspect.start())
+        if opening:
+            self.inside = True
+            return self._let(opening.end())
+        return self._let(self._sure()) or None
+
+    def _released(self) -> str | None:
+        """A block of code, or a tag, that is whole and turned out not to be a call."""
+        mark = self.holding
+        close = "```" if mark.startswith("```") else mark.replace("<", "</")
+        end = self.pending.find(close, len(mark)) if close != mark else -1
+        if end < 0 or rescue(self.pending[: end + len(close)], self.tools)[0]:
+            return None
+        self.holding = ""
+        return self._let(end + len(close))
+
+    def _code(self) -> str | None:
+        end = self.pending.find("```")
+        if end >= 0:
+            self.inside = False
+            return self._let(end + 3)
+        return self._let(len(self.pending.rstrip("`"))) or None
 
     def _sure(self) -> int:
         """How much of the pending text cannot be the beginning of something suspect."""
         if not self.begun and any(mark.startswith(self.pending.lstrip()) for mark in FIRST):
             return 0
+        if ending := ENDING.search(self.pending):
+            return ending.start()
         for start in range(max(0, len(self.pending) - LONGEST), len(self.pending)):
             end = self.pending[start:]
             if any(mark.startswith(end) for mark in MARKS):
@@ -199,7 +242,7 @@ class RescueModel:
     async def _natively(
         self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]
     ) -> AsyncGenerator[StreamItem]:
-        held = Held()
+        held = Held(tools)
         async with aclosing(self.model.stream(messages, tools)) as items:
             async for item in items:
                 for shown in self._pass(item, held, tools):
@@ -214,7 +257,8 @@ class RescueModel:
                 if shown or item.reasoning:
                     yield Part(shown, item.reasoning)
             case Retrying():
-                held.pending, held.begun, held.holding = "", False, False
+                held.pending, held.holding = "", ""
+                held.begun = held.inside = False
                 yield item
             case Reply():
                 reply = self._rescued(item, tools)

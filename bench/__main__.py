@@ -1,7 +1,8 @@
-"""usage: ./dev bench [--json] [GROUP ...]
+"""usage: ./dev bench [--json] [--web] [GROUP ...]
 
 Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored, verdicts,
-commands, mcp. All take about two minutes. Figures depend on the machine and on what else runs on
+commands, mcp; and web, the page in Chromium (also `--web`), which only runs when it is named. All
+the others take about two minutes. Figures depend on the machine and on what else runs on
 it; those of the relay were measured beside them.
 """
 
@@ -22,6 +23,7 @@ from bench.rows import GROUPS, Bench
 from bench.servers import mcp
 from bench.stored import stored
 from bench.verdicts import verdicts
+from bench.web import web
 
 ALL = {
     **GROUPS,
@@ -31,13 +33,15 @@ ALL = {
     "commands": commands,
     "mcp": mcp,
 }
+NAMED = {**ALL, "web": web}
+"""Those that need more than the product, too."""
 
 
 async def measure(names: list[str], bench: Bench) -> list[Figure]:
     figures: list[Figure] = []
     for name in names:
         print(f"· {name}", file=sys.stderr, flush=True)
-        figures += await ALL[name](bench)
+        figures += await NAMED[name](bench)
     return figures
 
 
@@ -53,7 +57,8 @@ def run(names: list[str]) -> list[Figure]:
 
 def main(arguments: list[str]) -> int:
     names = [word for word in arguments if not word.startswith("-")]
-    unknown = [name for name in names if name not in ALL]
+    names += ["web"] * ("--web" in arguments)
+    unknown = [name for name in names if name not in NAMED]
     if unknown or {"-h", "--help"} & set(arguments):
         print(__doc__)
         return 2 if unknown else 0

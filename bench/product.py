@@ -19,6 +19,7 @@ MODELS = (
     "plain-50-200",
     "rate-50-200",
     "rate-50-500",
+    "paper-1000-20000",
     "tools-100",
     "tools-500",
 )

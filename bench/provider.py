@@ -6,6 +6,7 @@ The name of the model says what is answered:
 - `flat-N`: N tokens as fast as the connection takes them
 - `rate-R-N`: N tokens, R a second, each the time it was written
 - `plain-R-N`: the same, each of four letters
+- `paper-R-N`: N tokens of Markdown with code, R a second
 - `tools-N`: N steps with a call of `read_file`, then how long each step took the client
 
 Times are microseconds of the monotonic clock, which all processes of a machine share.
@@ -15,7 +16,7 @@ A request without `tools` (a title is asked for) is answered with one word.
 import asyncio
 import json
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
 import uvloop
@@ -65,6 +66,24 @@ def chunked(body: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(body), body)
 
 
+PAPER = """## Part {part} of the answer
+It has **words** of some weight, `code` within a line, and a [link](https://example.org/page) to
+somewhere else. Then it goes on for a while, as models do, and says the same in other words.
+
+- the first of the points that are to be made
+- a second one, which is a little longer than the first
+
+| name | value |
+|---|---|
+| alpha | 1 |
+| beta | 2 |
+
+```python
+def total(values: list[int]) -> int:
+    return sum(value for value in values if value > 0)  # those that count
+```
+
+"""
 STOP = event({}, "stop")
 BEFORE, AFTER = event({"content": "@"}).split(b"@")
 TOKEN = event({"content": WORD})
@@ -147,18 +166,21 @@ class Connection(asyncio.Protocol):
         self.end(TOKEN * (tokens % WRITE) + STOP, tokens)
 
     async def rate(self, _body: bytes, _arrived: int, a_second: int, tokens: int) -> None:
-        await self.paced(a_second, tokens, stamped=True)
+        await self.paced(a_second, tokens, lambda _: BEFORE + b"%d " % now() + AFTER)
 
     async def plain(self, _body: bytes, _arrived: int, a_second: int, tokens: int) -> None:
-        await self.paced(a_second, tokens, stamped=False)
+        await self.paced(a_second, tokens, lambda _: TOKEN)
 
-    async def paced(self, a_second: int, tokens: int, *, stamped: bool) -> None:
+    async def paper(self, _body: bytes, _arrived: int, a_second: int, tokens: int) -> None:
+        text = "".join(PAPER.replace("{part}", str(part)) for part in range(tokens // 100))
+        await self.paced(a_second, tokens, lambda at: event({"content": text[4 * at : 4 * at + 4]}))
+
+    async def paced(self, a_second: int, tokens: int, made: Callable[[int], bytes]) -> None:
         self.transport.write(HEAD)
         begun = self.loop.time()
         for number in range(tokens):
             await asyncio.sleep(begun + number / a_second - self.loop.time())
-            token = BEFORE + b"%d " % now() + AFTER if stamped else TOKEN
-            self.transport.write(chunked(token))
+            self.transport.write(chunked(made(number)))
         self.end(STOP, tokens)
 
     async def tools(self, body: bytes, arrived: int, steps: int) -> None:
@@ -180,6 +202,7 @@ ANSWERS: dict[str, Any] = {
     "flat": Connection.flat,
     "rate": Connection.rate,
     "plain": Connection.plain,
+    "paper": Connection.paper,
     "tools": Connection.tools,
 }
 

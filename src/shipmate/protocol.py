@@ -70,8 +70,7 @@ class FileChange(Frozen, frozen=True, kw_only=True):
     path: str
     """Relative to the project's folder."""
     change: Literal["create", "modify", "create_directory", "delete", "rename"] = "modify"
-    was: str = ""
-    """Its path before it was renamed."""
+    was: str = ""  # its path before it was renamed
     added: int = 0
     removed: int = 0
     hunks: tuple[Hunk, ...] = ()
@@ -266,13 +265,10 @@ class FileSeen(Frozen, frozen=True, kw_only=True):
 
 
 class FileWritten(Frozen, frozen=True, kw_only=True):
-    """What a call made of a file: hashes (SHA-256) of its content before and after. The contents
-    are kept beside the database, see `tools.contents`."""
+    """What a call made of a file: SHA-256 of what it held, see `tools.contents`."""
 
-    path: str
-    """Relative to the project's folder."""
-    before: str = ""
-    """Empty: there was no such file."""
+    path: str  # relative to the project's folder
+    before: str = ""  # empty: there was no such file
     after: str
 
 

@@ -1999,8 +1999,7 @@ export interface components {
         };
         /**
          * FileWritten
-         * @description What a call made of a file: hashes (SHA-256) of its content before and after. The contents
-         *     are kept beside the database, see `tools.contents`.
+         * @description What a call made of a file: SHA-256 of what it held, see `tools.contents`.
          */
         FileWritten: {
             after: string;

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.e2e.conftest import Desk
 from tests.e2e.test_access import faults
@@ -117,10 +117,10 @@ def test_every_page_is_for_everyone(desk: Desk, width: int, language: str) -> No
         desk.page.emulate_media(color_scheme=scheme)
         for name in PAGES:
             desk.open(f"#/settings/{name}")
-            expect(desk.page.get_by_role("main").locator(".view > *").nth(1)).to_be_visible()
-            expect(
-                desk.page.get_by_role("status").filter(has=desk.page.locator("i"))
-            ).to_have_count(0)
+            view: Locator = desk.page.locator("main .view > *").nth(1)
+            expect(view).to_be_visible()
+            skeleton: Locator = desk.page.locator("main [role=status] > i")
+            expect(skeleton).to_have_count(0)
             assert faults(desk.page) == [], name
             wide = "document.querySelector('main section').scrollWidth - innerWidth"
             assert desk.page.evaluate(wide) <= 0, name

@@ -67,8 +67,7 @@ class Hunk(Frozen, frozen=True, kw_only=True):
 
 
 class FileChange(Frozen, frozen=True, kw_only=True):
-    path: str
-    """Relative to the project's folder."""
+    path: str  # relative to the project's folder
     change: Literal["create", "modify", "create_directory", "delete", "rename"] = "modify"
     was: str = ""  # its path before it was renamed
     added: int = 0

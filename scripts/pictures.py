@@ -122,6 +122,13 @@ def chinese(studio: Studio) -> Page:
     return ask(begin(studio.open(language="zh-CN"), CHINESE))
 
 
+def changes(studio: Studio) -> Page:
+    page = ask(begin(studio.open((1360, 800)), ENGLISH))
+    page.locator("header button.changes").click()
+    expect(page.locator("dialog.drawer .plus").first).to_be_visible()
+    return page
+
+
 def settings(studio: Studio) -> Page:
     page = studio.open()
     page.goto(f"{studio.server.url}/#/settings/models")
@@ -156,6 +163,7 @@ SCENES: dict[str, Callable[[Studio], Page]] = {
     "approval": approval,
     "phone": phone,
     "chinese": chinese,
+    "changes": changes,
     "settings": settings,
     "inbox": inbox,
     "rules": rules,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
@@ -62,7 +63,7 @@ async def never() -> Message:
 
 
 def respond(
-    source: Frames, sent: Sent, receive: Receive = never, **options: float
+    source: Frames, sent: Sent, receive: Receive = never, **options: Any
 ) -> asyncio.Task[None]:
     stream = EventStream("e1", source, asyncio.Event(), **options)
     return asyncio.ensure_future(stream({}, receive, sent))

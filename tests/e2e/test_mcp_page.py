@@ -77,6 +77,21 @@ def test_a_server_is_added_used_accepted_anew_switched_off_and_removed(
     assert desk.problems == []
 
 
+def test_a_command_is_mended_on_the_page_and_values_are_added(desk: Desk, tmp_path: Path) -> None:
+    desk.server.api("POST", "/api/agent/mcp", {"name": "mine", "command": ["no-such-program"]})
+    desk.open("#/settings/mcp")
+    row = item(desk, "mine")
+    expect(row.get_by_text("Failed")).to_be_visible(timeout=SLOW)
+    row.get_by_text("How it is reached").click()
+    row.get_by_label("Command of mine").fill(command(tmp_path, {"pages": [[OK]]}))
+    row.get_by_label("More variables of mine").fill("TOKEN=canary-6")
+    row.get_by_role("button", name="Save").click()
+    expect(row.get_by_text("Ready")).to_be_visible(timeout=SLOW)
+    expect(row.get_by_text("It has TOKEN.")).to_be_visible()
+    assert "canary" not in desk.page.content()
+    assert faults(desk.page) == []
+
+
 def test_what_a_project_proposes_is_shown_and_runs_only_when_it_is_added(
     desk: Desk, tmp_path: Path
 ) -> None:

@@ -92,6 +92,15 @@ class Mcp {
     await this.load();
   }
 
+  /** Changes how it is reached; an empty `place` stays, values are added to those it has. */
+  async reach(server: McpServer, place: string, given: string): Promise<void> {
+    const changed =
+      server.transport === "stdio" ? { command: words(place) } : { url: place.trim() };
+    const body = { keys: values(given), ...(place.trim() ? changed : {}) };
+    await got(api.PATCH("/api/agent/mcp/{name}", { params: { path: { name: server.name } }, body }));
+    await this.load();
+  }
+
   async remove(name: string): Promise<void> {
     await got(api.DELETE("/api/agent/mcp/{name}", { params: { path: { name } } }));
     await this.load();

@@ -1,11 +1,11 @@
 /** Where the page is: `#/` (new chat), `#/s/<session>`, `#/inbox`, `#/settings/<section>`. */
 
 export const SECTIONS = [
-  ...(["general", "models", "agents", "projects", "limits", "rules", "usage"] as const),
+  ...(["general", "models", "agents", "projects", "limits", "mcp", "rules", "usage"] as const),
   ...(["account", "users", "audit", "keys", "about"] as const),
 ] as const;
 export type Section = (typeof SECTIONS)[number];
-export const FOR_ADMINS: ReadonlySet<Section> = new Set(["limits", "users", "audit"]);
+export const FOR_ADMINS: ReadonlySet<Section> = new Set(["mcp", "limits", "users", "audit"]);
 export type Route =
   | { view: "new" }
   | { view: "session"; id: string }

@@ -1,4 +1,5 @@
 """usage: ./dev bench [--json] [--web] [GROUP ...]
+       ./dev bench --offline-model [KEY]     what the packaged model can do, task by task
 
 Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored, verdicts,
 commands, mcp; and web, the page in Chromium (also `--web`), which only runs when it is named. All
@@ -56,6 +57,10 @@ def run(names: list[str]) -> list[Figure]:
 
 
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--offline-model"]:
+        from bench import offline  # the tests' stage, which no other group needs
+
+        return uvloop.run(offline.offline(*(arguments[1:] or [offline.KEY])))
     names = [word for word in arguments if not word.startswith("-")]
     names += ["web"] * ("--web" in arguments)
     unknown = [name for name in names if name not in NAMED]

@@ -94,11 +94,16 @@ def _simple(tool: ToolSpec) -> ToolSpec:
 
 
 def offline_model(server: OfflineServer, connections: Connections) -> Model:
-    """`offline/KEY`. Its answers are constrained by a schema (1.5B: 19 of 20 tasks against 0 with
-    native calls), and the tools are listed in short, as each token of the prompt takes 5 ms."""
+    """`offline/KEY`, which is offered few tools."""
+    return SmallModel(by_schema(server, connections))
+
+
+def by_schema(server: OfflineServer, connections: Connections) -> Model:
+    """Its answers are constrained by a schema (1.5B: 19 of 20 tasks against 0 with native calls),
+    and the tools are listed in short, as each token of the prompt takes 5 ms."""
     info = ModelInfo(f"offline/{server.key}", context_length=server.context, context_source="table")
 
     def constrained(fields: Mapping[str, Any]) -> Model:
         return ServedModel(info, server, connections, fields)
 
-    return SmallModel(SchemaModel(constrained, "compact"))
+    return SchemaModel(constrained, "compact")

@@ -511,7 +511,6 @@ class SessionRow(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     readers: tuple[str, ...] = ()
     """Names of the users who may read it."""
     pinned: bool = False
-    """It stands at the top of the list."""
 
 
 class SessionChanged(Event, frozen=True, kw_only=True, tag="session"):

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from tests.e2e.conftest import Desk
 from tests.e2e.test_access import faults
@@ -106,6 +106,15 @@ def test_about_tells_what_the_doctor_finds(desk: Desk) -> None:
     expect(found.filter(has_text="data directory")).to_contain_text(str(desk.data))
 
 
+def check(desk: Desk, name: str) -> None:
+    desk.open(f"#/settings/{name}")
+    expect(desk.page.locator("main .view > *").nth(1)).to_be_visible()
+    expect(desk.page.locator("main [role=status] > i")).to_have_count(0)
+    assert faults(desk.page) == [], name
+    wide = "document.querySelector('main section').scrollWidth - innerWidth"
+    assert desk.page.evaluate(wide) <= 0, name
+
+
 @pytest.mark.parametrize("language", ["en", "zh-CN"])
 @pytest.mark.parametrize("width", [1440, 390, 320])
 def test_every_page_is_for_everyone(desk: Desk, width: int, language: str) -> None:
@@ -116,11 +125,4 @@ def test_every_page_is_for_everyone(desk: Desk, width: int, language: str) -> No
     for scheme in ("light", "dark"):
         desk.page.emulate_media(color_scheme=scheme)
         for name in PAGES:
-            desk.open(f"#/settings/{name}")
-            view: Locator = desk.page.locator("main .view > *").nth(1)
-            expect(view).to_be_visible()
-            skeleton: Locator = desk.page.locator("main [role=status] > i")
-            expect(skeleton).to_have_count(0)
-            assert faults(desk.page) == [], name
-            wide = "document.querySelector('main section').scrollWidth - innerWidth"
-            assert desk.page.evaluate(wide) <= 0, name
+            check(desk, name)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shipmate.cli.showing import visible
+from shipmate.safety.unseen import visible
 from tests.cli.server import served, shipmate
 from tests.reports import CASES
 
@@ -172,7 +172,7 @@ def test_the_version_is_said() -> None:
 def test_nothing_that_steers_a_terminal_or_hides_is_shown_as_it_is(hidden: str) -> None:
     shown = visible(f"a{hidden}b\n\tc")
     assert hidden[0] not in shown
-    assert f"\\u{ord(hidden[0]):04x}" in shown
+    assert f"[U+{ord(hidden[0]):04X}]" in shown
     assert shown.endswith("b\n\tc")
 
 

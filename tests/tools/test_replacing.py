@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.tools.replacing import Target, is_leftover, make_folders, sweep, write_target
+from shipmate.tools.replacing import Target, make_folders, sweep, write_target
 from shipmate.tools.tool import ToolError
 
 KILLED = """
@@ -65,7 +65,7 @@ def test_two_hundred_writes_that_were_killed_leave_no_half_and_no_litter(tmp_pat
         ("before the link", "old"),
         ("before the folder is synced", "new"),
     }
-    left = [path for path in tmp_path.iterdir() if is_leftover(path.name)]
+    left = list(tmp_path.glob(".shipmate-*.tmp"))
     assert sweep(tmp_path) == len(left) == 120
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["deep", "er", "f.txt", "mine.tmp"]
 

@@ -11,7 +11,6 @@ import typer
 
 from shipmate.cli.choices import Approve
 from shipmate.cli.conversation import Conversation
-from shipmate.cli.showing import visible
 from shipmate.protocol import (
     AnyDetail,
     ApprovalRequest,
@@ -21,6 +20,7 @@ from shipmate.protocol import (
     Pending,
     RequestDetail,
 )
+from shipmate.safety.unseen import visible
 
 NOBODY = "Nobody is there to approve this, so it was denied."
 """What the model is told when a call is denied for want of a person."""

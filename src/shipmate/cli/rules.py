@@ -10,13 +10,13 @@ import typer
 
 from shipmate.cli.either import either
 from shipmate.cli.server_file import Running, call
-from shipmate.cli.showing import visible
 from shipmate.config import Config
 from shipmate.config.directory import data_directory
 from shipmate.database.sqlite import SqliteStore
 from shipmate.protocol import ApprovalRequest, Pending, SessionRow
 from shipmate.safety.rules.rule import Rule
 from shipmate.safety.rules.trial import Trial
+from shipmate.safety.unseen import visible
 from shipmate.session.projects import ProjectSettings
 from shipmate.session.rulebook import RuleBook
 

@@ -1,6 +1,5 @@
 """What is printed while a round runs: prose for a person, or JSON lines for a program."""
 
-import re
 import sys
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -27,19 +26,11 @@ from shipmate.protocol import (
     ToolCall,
     ToolResult,
 )
+from shipmate.safety.unseen import visible
 
 _decode = msgspec.json.Decoder(AnyEvent).decode
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
-)
 LONGEST = 100
 """Characters of an argument in a line about a call."""
-
-
-def visible(text: str) -> str:
-    """Text in which nothing steers the terminal or hides: control characters, direction marks
-    and characters without width are spelled out."""
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @dataclass(frozen=True, slots=True)

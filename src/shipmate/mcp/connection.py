@@ -178,7 +178,7 @@ class Connection:
     def lost(self, error: MCPError) -> bool:
         """Whether the server does not know our session any more, so that the call was not run.
         An error inside an answer that is none is no loss of the session (MCP-17)."""
-        status, self.refusals.status = self.refusals.status, 0
+        status, self.refusals.of_session = self.refusals.of_session, 0
         return status == 404 or (status >= 400 and error.code == _LOST)
 
     async def follow_changes(self, hooks: Hooks) -> None:

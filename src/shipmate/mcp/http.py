@@ -28,7 +28,7 @@ _STREAM = "text/event-stream"
 class Refusals:
     """How the server last refused a request."""
 
-    status: int = 0
+    of_session: int = 0
     """One that named the session; 0: none."""
     last: int = 0
     """Any."""
@@ -55,7 +55,7 @@ class Guarded(httpx2.AsyncBaseTransport):
         if answer.status >= 400:
             self._refusals.last = answer.status
             if request.method == "POST" and SESSION in request.headers:
-                self._refusals.status = answer.status
+                self._refusals.of_session = answer.status
         kept = [(n, v) for n, v in answer.headers.items() if n.lower() not in _CHANGED]
         body = _Body(answer, stack, streams=_STREAM in answer.headers.get("Content-Type", ""))
         return httpx2.Response(answer.status, headers=kept, stream=body, request=request)
@@ -90,7 +90,7 @@ class _Body(httpx2.AsyncByteStream):
 def client(
     network: Client, url: str, headers: Mapping[str, str], auth: httpx2.Auth | None, told: Refusals
 ) -> httpx2.AsyncClient:
-    """A client for one server. Redirects are followed within its origin."""
+    """A client for one server. The guarded client follows redirects, within its origin."""
     return httpx2.AsyncClient(
         transport=Guarded(network, httpx2.URL(url).host, told),
         headers=dict(headers),

@@ -14,6 +14,7 @@ import msgspec
 from shipmate.database.store import Kept
 from shipmate.protocol import Attachment, ImageDetail, SessionRow, ToolResult, decode_kept, encode
 from shipmate.safety.redaction import GONE, counted, redacted_struct
+from shipmate.safety.unseen import visible
 from shipmate.session.pieces import Part, Piece, pieces
 
 Format: TypeAlias = Literal["md", "html", "json"]
@@ -36,7 +37,6 @@ _MAGIC = {
 _FENCE = re.compile(
     r"^ {0,3}(`{3,}|~{3,})[^\n]*(?:\n|\Z)(.*?)(^ {0,3}\1[`~]*[ \t]*$\n?|\Z)", re.M | re.S
 )
-_HIDDEN = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\x00-\x08\x0b-\x1f\x7f]")
 """What is not seen, or turns the order of what is: it is named where a command is shown."""
 
 
@@ -117,11 +117,6 @@ def _when(at: int) -> str:
 def _about(row: SessionRow) -> str:
     known = (row.project, row.provider, row.agent, _when(row.created_at))
     return " · ".join(word for word in known if word)
-
-
-def visible(text: str) -> str:
-    """With hidden characters named."""
-    return _HIDDEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
 
 
 # --- Markdown ----------------------------------------------------------------------------

@@ -169,11 +169,6 @@ def sweep(root: Path) -> int:
     return gone
 
 
-def is_leftover(name: str) -> bool:
-    """A name that only a write in progress or cut off has."""
-    return _LEFTOVER.fullmatch(name) is not None
-
-
 def _abandoned(place: Path, process: str) -> bool:
     """Its maker is gone, or was we under the same number before a restart."""
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import shipmate
 from shipmate.safety.sandbox import places
 from shipmate.safety.sandbox.repository import folders_of, repository
-from shipmate.safety.sandbox.room import INSIDE_ID, PROXY, Person, Room, readable
+from shipmate.safety.sandbox.room import INSIDE_ID, PROXY_SOCKET, Person, Room, readable
 
 PROGRAMS = "/run/shipmate"
 """Where our own programs are found in a room."""
@@ -61,7 +61,9 @@ def _ground(room: Room, person: Person) -> Iterator[str]:
     """The system, a home of its own with the tools of the real one, temporary folders."""
     yield from ("--proc", "/proc", "--dev", "/dev")
     if person.change == "user":
-        yield from _open_ways([*readable(room, person), room.root, Path(PROGRAMS), Path(PROXY)])
+        yield from _open_ways(
+            [*readable(room, person), room.root, Path(PROGRAMS), Path(PROXY_SOCKET)]
+        )
     yield from _tmpfs("/dev/shm", "/tmp", "/var/tmp", str(person.home))  # noqa: S108 - its own
     for path in readable(room, person):
         yield from _seen(path)
@@ -70,7 +72,7 @@ def _ground(room: Room, person: Person) -> Iterator[str]:
     for path in filter(os.path.exists, SECRETIVE):
         yield from ("--ro-bind", "/dev/null", path)
     if room.proxy is not None:
-        yield from ("--bind", str(room.proxy), PROXY)
+        yield from ("--bind", str(room.proxy), PROXY_SOCKET)
 
 
 def _open_ways(places_seen: Iterable[Path]) -> Iterator[str]:
@@ -83,10 +85,10 @@ def _open_ways(places_seen: Iterable[Path]) -> Iterator[str]:
 
 def _tmpfs(*paths: str) -> Iterator[str]:
     for path in paths:
-        yield from ("--perms", "1777", "--size", str(room_for_files()), "--tmpfs", path)
+        yield from ("--perms", "1777", "--size", str(temporary_bytes()), "--tmpfs", path)
 
 
-def room_for_files() -> int:
+def temporary_bytes() -> int:
     """Bytes that one folder of temporary files may hold."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // SHARE
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shipmate.safety.sandbox import bubblewrap, seccomp
-from shipmate.safety.sandbox.room import Means, Room, SandboxSettings, who
+from shipmate.safety.sandbox.room import Means, Room, SandboxSettings
 from shipmate.safety.sandbox.spawn import prepare, spawn
 
 PATIENCE = 15.0
@@ -134,9 +134,3 @@ def _said(room: Room, script: str) -> str:
             guarded.process.wait()
         lines = output.read().decode(errors="replace").strip().split("\n")
     return lines[-1]
-
-
-def person(root: Path) -> str:
-    """Who commands in this project run as, for people to read."""
-    one = who(root)
-    return f"{one.name}, without root's rights" if one.change == "namespace" else one.name

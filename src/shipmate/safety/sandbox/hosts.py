@@ -47,15 +47,15 @@ def hosts(
     """Those named, and what each of the simple commands needs; `*` where one may need any."""
     found = {host for name in named if (host := known_host(name))}
     for words in commands:
-        found.update(_of(words, root))
+        found.update(_needed_by(words, root))
     if ANY in found or not found:
         return (ANY,)
     return tuple(sorted(found))
 
 
-def _of(words: Sequence[str], root: Path) -> Iterator[str]:
+def _needed_by(words: Sequence[str], root: Path) -> Iterator[str]:
     name = program(words[0])
-    urls = [host for word in words for host in _in(word)]
+    urls = [host for word in words for host in _hosts_in(word)]
     yield from urls
     if name == "git":
         yield from () if urls else _remotes(root)
@@ -67,7 +67,7 @@ def _of(words: Sequence[str], root: Path) -> Iterator[str]:
         yield ANY
 
 
-def _in(word: str) -> Iterator[str]:
+def _hosts_in(word: str) -> Iterator[str]:
     for match in URL.finditer(word):
         try:
             host = urlsplit(match[0]).hostname
@@ -89,4 +89,4 @@ def _remotes(root: Path) -> Iterator[str]:
         return
     for section in parser.sections():
         if section.startswith("remote ") and (url := parser.get(section, "url", fallback="")):
-            yield from _in(url)
+            yield from _hosts_in(url)

@@ -15,7 +15,7 @@ Means = Literal["bubblewrap", "landlock", "none"]
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
 INSIDE_ID = 1000
 """The unprivileged id that root's own projects are worked on with."""
-PROXY = "/run/shipmate-net"
+PROXY_SOCKET = "/run/shipmate-net"
 """Where the socket of the server's filter is found in a room."""
 
 
@@ -150,7 +150,7 @@ def _in_bubblewrap(room: Room, person: Person) -> Iterator[tuple[str, str]]:
     if person.change != "user":
         yield "processes", "1"  # they are counted in this namespace only
     if room.proxy is not None:
-        yield "proxy", PROXY
+        yield "proxy", PROXY_SOCKET
 
 
 def _alone(room: Room, person: Person) -> Iterator[tuple[str, str]]:

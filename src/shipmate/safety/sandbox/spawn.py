@@ -21,19 +21,19 @@ START = (
 )
 MINE = ("HOME", "USER", "LOGNAME", "TMPDIR", "XDG_RUNTIME_DIR")
 """Variables about the server's user, which a room has its own of."""
-PROXY = f"http://127.0.0.1:{PORT}"
+PROXY_URL = f"http://127.0.0.1:{PORT}"
 LOCAL = "localhost,127.0.0.1,::1"
 THROUGH = {
-    "http_proxy": PROXY,
-    "https_proxy": PROXY,
-    "HTTP_PROXY": PROXY,
-    "HTTPS_PROXY": PROXY,
-    "ALL_PROXY": PROXY,
+    "http_proxy": PROXY_URL,
+    "https_proxy": PROXY_URL,
+    "HTTP_PROXY": PROXY_URL,
+    "HTTPS_PROXY": PROXY_URL,
+    "ALL_PROXY": PROXY_URL,
     "no_proxy": LOCAL,
     "NO_PROXY": LOCAL,
     "NODE_USE_ENV_PROXY": "1",
-    "npm_config_proxy": PROXY,
-    "npm_config_https_proxy": PROXY,
+    "npm_config_proxy": PROXY_URL,
+    "npm_config_https_proxy": PROXY_URL,
 }
 """How programs are told of the filter; what does not listen to it has no network."""
 

@@ -27,7 +27,7 @@ from shipmate.safety.verdict import Level, Verdict
 from shipmate.tools.tool import ToolError
 
 _canonical = msgspec.json.Encoder(order="deterministic").encode
-_WITHIN = frozenset({"read_only", "read_write", "todo", "ask", "agents"})
+WITHIN = frozenset({"read_only", "read_write", "todo", "ask", "agents"})
 """Tool providers that stay with the project's files, and with the user."""
 OVERRULED = (
     "A rule of yours allows it, but this conversation has read what strangers wrote, so it asks."
@@ -78,7 +78,7 @@ class Asked:
     def guarded(self) -> bool:
         """It reaches beyond the project's files, in a session that strangers may be steering:
         only a decision on this very call lets it run."""
-        return self.wary and self.call.provider not in _WITHIN
+        return self.wary and self.call.provider not in WITHIN
 
 
 def asked(call: ToolCall, verdict: Verdict, rules: Sequence[Rule], *, wary: bool) -> Asked:

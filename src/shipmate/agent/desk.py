@@ -22,7 +22,7 @@ from shipmate.tools.tool import SHUTDOWN, ToolError
 class RunningDesk:
     """Implements `tools.tool.Desk` for the calls of one thread. What is asked is kept and shown
     as ever; only the call that asks waits for it in memory, as it runs elsewhere meanwhile and
-    could not be begun anew (decision 0003)."""
+    could not be begun anew (decision 0011)."""
 
     agent: Agent
     thread: Transcript

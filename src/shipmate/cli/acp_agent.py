@@ -13,8 +13,8 @@ from acp import schema
 from shipmate import __version__
 from shipmate.cli.acp_talk import Talk
 from shipmate.cli.acp_updates import Updates
+from shipmate.cli.any_server import a_server, log_to_stderr
 from shipmate.cli.api import Api, connected
-from shipmate.cli.beside import a_server, log_to_stderr
 from shipmate.config.directory import data_directory
 from shipmate.errors import ShipmateError
 from shipmate.protocol import AnyBlock, ApprovalRequest, Pending, new_id

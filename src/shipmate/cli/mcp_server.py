@@ -14,8 +14,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from shipmate import __version__
+from shipmate.cli.any_server import a_server, log_to_stderr
 from shipmate.cli.api import CHAT, Api, connected
-from shipmate.cli.beside import a_server, log_to_stderr
 from shipmate.config.directory import data_directory
 from shipmate.errors import ShipmateError
 from shipmate.protocol import SessionChanged

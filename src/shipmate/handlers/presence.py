@@ -18,10 +18,10 @@ class Presence:
         self._counts = Counter[str]()
 
     @contextmanager
-    def stays(self, who: str, user: str) -> Generator[asyncio.Event]:
-        """Set when the stream is to end. `who`: the sign-in or token by its id. 429 when too many
-        are open."""
-        if self._counts[who] >= self._each or len(self._open) >= self._everyone:
+    def stays(self, credential: str, user: str) -> Generator[asyncio.Event]:
+        """Set when the stream is to end. `credential`: the sign-in or token by its id. 429 when too
+        many are open."""
+        if self._counts[credential] >= self._each or len(self._open) >= self._everyone:
             raise HttpError(
                 429,
                 "too_many_streams",
@@ -29,13 +29,13 @@ class Presence:
                 {"Retry-After": "5"},
             )
         ended = asyncio.Event()
-        self._open[ended] = who, user
-        self._counts[who] += 1
+        self._open[ended] = credential, user
+        self._counts[credential] += 1
         try:
             yield ended
         finally:
             del self._open[ended]
-            self._counts[who] -= 1
+            self._counts[credential] -= 1
             self._counts += Counter()  # drops what is zero
 
     def end(self, *, credential: str = "", user: str = "", but: str = "") -> None:

@@ -8,16 +8,15 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from shipmate.agent.approvals import WITHIN
 from shipmate.database.store import Written
 from shipmate.protocol import AnyBlock, ApprovalRequest, ToolCall
 from shipmate.safety.audit import Audit
 from shipmate.safety.redaction import redacted
 
 COMMAND = "shell_exec"
-WITHIN = frozenset({"read_only", "read_write", "todo", "ask", "agents"})
-"""Tool providers that stay with the project's files, and with the user."""
 SHOWN = 300
-"""Characters of a command; its hash is of all."""
+"""Characters of a command or of arguments; the hash is of all."""
 
 
 def noticing(audit: Audit) -> Callable[[Written], None]:
@@ -25,7 +24,7 @@ def noticing(audit: Audit) -> Callable[[Written], None]:
 
     def notice(written: Written) -> None:
         for saved in written.saved:
-            told = _decision(saved.block) or _command(saved.block)
+            told = _decision(saved.block) or _started(saved.block)
             if told:
                 event, who, what = told
                 audit.tell(event, who=who or written.row.owner, session=written.row.id, what=what)
@@ -40,15 +39,21 @@ def _decision(block: AnyBlock) -> tuple[str, str, dict[str, Any]] | None:
     return "approval", block.decided_by, what
 
 
-def _command(block: AnyBlock) -> tuple[str, str, dict[str, Any]] | None:
+def _started(block: AnyBlock) -> tuple[str, str, dict[str, Any]] | None:
     if not isinstance(block, ToolCall) or not block.started or block.provider in WITHIN:
         return None
     if block.name == COMMAND:
-        event, text = "command", str(block.arguments.get("command", ""))
-    else:
-        event, text = "call", msgspec.json.encode(block.arguments).decode()
+        text = str(block.arguments.get("command", ""))
+        return "command", "", {**_bound(block, text), "command": _shown(text)}
+    text = msgspec.json.encode(block.arguments).decode()
+    what = {**_bound(block, text), "tool": block.name, "arguments": _shown(text)}
+    return "call", "", what
+
+
+def _bound(block: ToolCall, text: str) -> dict[str, Any]:
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-    what = {"call": block.id, "sha256": digest}
-    if event == "call":
-        return event, "", {**what, "tool": block.name, "arguments": redacted(text)[:SHOWN]}
-    return event, "", {**what, "command": redacted(text)[:SHOWN]}
+    return {"call": block.id, "sha256": digest}
+
+
+def _shown(text: str) -> str:
+    return redacted(text)[:SHOWN]

@@ -1,9 +1,11 @@
 """A session's changes, and the files of a project, over HTTP."""
 
+import zlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from urllib.parse import quote
 
+import msgspec
 import pytest
 
 from shipmate.protocol import FileWritten, ToolResult
@@ -54,6 +56,23 @@ async def test_a_project_that_is_gone_leaves_what_the_session_wrote(house: Whole
     answer = await house.call("GET", f"/api/agent/sessions/{session}/changes")
     (hunk,) = answer.json["files"][0]["file"]["hunks"]
     assert hunk["lines"] == ["-one", "+two"]
+
+
+async def test_an_import_names_no_file_of_the_machine_as_a_content(house: Whole) -> None:
+    """Objects of git, for one, are compressed as kept contents are."""
+    theirs = house.project.parent / "object"
+    theirs.write_bytes(zlib.compress(b"somebody's work\n"))
+    forged = {"path": "a.txt", "before": str(theirs), "after": "../../../object"}
+    call = {"type": "tool", "id": "c", "message": "m", "name": "write_file"}
+    result = {"type": "tool_result", "id": "r", "call": "c", "text": "", "written": [forged]}
+    message = {"type": "message", "id": "m", "text": "x"}
+    document = {"shipmate": 1, "blocks": [message, call, result]}
+    body = msgspec.json.encode({**document, "project": "demo"})
+    row = (await house.call("POST", "/api/agent/sessions/import", body)).json
+    answer = await house.call("GET", f"/api/agent/sessions/{row['id']}/changes")
+    assert answer.status == 200
+    assert b"somebody" not in answer.body
+    assert "not kept" in answer.json["files"][0]["file"]["note"]
 
 
 async def test_a_folder_is_listed_folders_first_without_what_is_ignored(house: Whole) -> None:

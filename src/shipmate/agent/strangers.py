@@ -15,9 +15,17 @@ TRUSTED: Final = "trusted"
 """`code` of the notice with which the user gave a session its automatic approvals back."""
 UNTRUSTED: Final = "untrusted"
 """`code` of the notice with which the user took them away."""
+IMPORTED: Final = "import"
+"""`code` of the notice that ends what a file brought: its maker may have written all of it."""
 DATA: Final = "untrusted-data"
 INSTRUCTIONS: Final = "project-instructions"
-_MARK: Final = re.compile(rf"<(?=\s*/?\s*(?:{DATA}|{INSTRUCTIONS}))", re.I)
+ATTACHMENT: Final = "attachment"
+_UNSEEN: Final = (
+    r"[\s\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]*"
+)
+"""Blanks, and characters that show nothing: a model reads past them."""
+_NAMES: Final = "|".join(_UNSEEN.join(name) for name in (DATA, INSTRUCTIONS, ATTACHMENT))
+_MARK: Final = re.compile(rf"[<\uff1c\ufe64](?={_UNSEEN}[/\uff0f]?{_UNSEEN}(?:{_NAMES}))", re.I)
 
 
 @dataclass(slots=True)
@@ -33,8 +41,8 @@ class Strangers:
             case ToolResult(untrusted=True):
                 self.wary = True
                 self.calls.add(block.call)
-            case System(code=code) if code in (TRUSTED, UNTRUSTED):
-                self.wary = code == UNTRUSTED
+            case System(code=code) if code in (TRUSTED, UNTRUSTED, IMPORTED):
+                self.wary = code != TRUSTED
             case _:
                 pass
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
+from shipmate.agent.strangers import IMPORTED
 from shipmate.database.rows import now
 from shipmate.database.store import Kept
 from shipmate.errors import NotFoundError, ShipmateError
@@ -63,7 +64,7 @@ async def branch(  # noqa: PLR0913 - what it is made of, where it is put, whose 
         check_said(text, given)
     cut = min([target.kept.pos, *(one.pos for one in given)]) - (1 if text else 0)
     note = System(text=f"A branch of “{row.title or session}”.", code="branch")
-    taken = _up_to(found, cut)
+    taken = [*_up_to(found, cut), *_brought(found, cut)]
     row = structs.replace(
         row,
         id=made,
@@ -85,6 +86,15 @@ async def branch(  # noqa: PLR0913 - what it is made of, where it is put, whose 
         await executor.send(made, text, attachments=again, client_id=client_id)
         row = await executor.store.session(made)
     return row
+
+
+def _brought(found: Sequence[Item], cut: int) -> list[Item]:
+    """The notice of an import after `cut`: what stands before it came from a file, there too."""
+    return [
+        item
+        for item in found
+        if isinstance(item.block, System) and item.block.code == IMPORTED and item.kept.pos > cut
+    ]
 
 
 async def _made_before(executor: Executor, made: str, sent: str) -> SessionRow | None:

@@ -10,12 +10,13 @@ from typing import Any, get_args
 import msgspec
 from msgspec import structs
 
+from shipmate.agent.strangers import IMPORTED
 from shipmate.database.rows import now
 from shipmate.database.store import Kept
 from shipmate.errors import ShipmateError
 from shipmate.llm.tokens import estimate_tokens
 from shipmate.protocol import AnyBlock, Message, SessionRow, System, decode_kept, encode, new_id
-from shipmate.session.copies import LAST, Item, closed, numbered, wary
+from shipmate.session.copies import LAST, Item, closed, numbered
 from shipmate.session.executor import Executor
 from shipmate.session.exports import FORMAT, image_type
 
@@ -56,9 +57,9 @@ def imported(document: Document, project: str, at: int) -> tuple[SessionRow, lis
         title=_word(head, "title")[:300],
         tokens=min(tokens, _MOST_TOKENS),
         created_at=min(created, at),
-        untrusted=wary(found),
+        untrusted=True,
     )
-    note = System(text="Imported from a file.", code="import")
+    note = System(text="Imported from a file.", code=IMPORTED)
     return row, numbered(closed(found, NOT_RUN, note), row.id, at)
 
 

@@ -20,6 +20,7 @@ OF_SESSION = ("outputs", CONTENTS)
 MAX_KEPT = 4 * 1024 * 1024
 """Bytes of a content; more than that is not compared."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def keep(files: Path | None, session: str, content: bytes) -> None:
@@ -39,7 +40,9 @@ def keep(files: Path | None, session: str, content: bytes) -> None:
 
 
 def kept(files: Path, session: str, digest: str) -> bytes | None:
-    """None where it was not kept."""
+    """None where it was not kept. A digest that came with an import may be anything else."""
+    if not _DIGEST.fullmatch(digest) or not _NAME.fullmatch(session):
+        return None
     try:
         return zlib.decompress(_path(files, session, digest).read_bytes())
     except (OSError, zlib.error):

@@ -96,6 +96,23 @@ async def test_a_changed_description_is_shown_and_accepted_as_it_was_shown(tmp_p
         assert [t["state"] for t in accepted["tools"]] == ["on"]
 
 
+async def test_how_a_server_is_set_up_is_for_admins(tmp_path: Path) -> None:
+    async with whole(tmp_path) as house:
+        await added(house, tmp_path, page("ok"))
+        secrets = [(await house.keys.create_token(one, [one]))[1] for one in ("read", "run")]
+        reader, runner = secrets
+        body = encode({"server": "fake"})
+        for answer in (
+            await house.call("GET", MCP, secret=reader),
+            await house.call("POST", f"{MCP}/refresh", body, secret=runner),
+        ):
+            (seen,) = answer.json["servers"]
+            assert seen["name"] == "fake"
+            assert [tool["name"] for tool in seen["tools"]] == ["ok"]
+            assert str(tmp_path) not in str(seen)
+        assert str(tmp_path) in str((await server(house))["command"])
+
+
 async def test_a_refresh_lists_anew_and_tries_again_what_failed(tmp_path: Path) -> None:
     async with whole(tmp_path) as house:
         await added(house, tmp_path, page("ok"))

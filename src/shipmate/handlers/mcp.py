@@ -85,7 +85,8 @@ async def mcp_servers(call: Call[Nothing]) -> Answer:
     """The servers with their state and tools; those that can be installed; those that projects
     propose."""
     house = call.house
-    return McpPage(server_views(house), preset_views(house), await _proposals(call))
+    servers = server_views(house, setup=call.caller.may("admin"))
+    return McpPage(servers, preset_views(house), await _proposals(call))
 
 
 @endpoint("POST", SERVERS, scope="admin", body=McpAdded, answer=ServerView, status=201)
@@ -124,7 +125,7 @@ async def refresh_mcp(call: Call[McpRefresh]) -> Answer:
     """List the tools again, and try servers again that have failed. The answer comes when they
     are ready, or after a while."""
     await call.house.pool.refresh(call.given.server, REFRESH_S)
-    views = server_views(call.house)
+    views = server_views(call.house, setup=call.caller.may("admin"))
     return ServerList([one for one in views if call.given.server in ("", one.name)])
 
 
@@ -182,7 +183,7 @@ def _settings(known: dict[str, object], asked: McpSetup) -> McpServerSettings:
 
 
 def _one(house: House, name: str) -> ServerView:
-    return next(one for one in server_views(house) if one.name == name)
+    return next(one for one in server_views(house, setup=True) if one.name == name)
 
 
 async def _proposals(call: Call[Nothing]) -> list[ProposalView]:

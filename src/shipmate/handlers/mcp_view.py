@@ -1,8 +1,10 @@
 """What is shown of MCP servers: their state and tools, never a value of their environment."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from shipmate.handlers.house import House
 from shipmate.mcp.definitions import Definition, Listed, differences
@@ -46,11 +48,13 @@ class ValueView(msgspec.Struct, frozen=True):
 class ServerView(msgspec.Struct, frozen=True):
     name: str
     transport: str
-    command: list[str]
+    command: Sequence[str]
+    """This, and what else tells how it is set up, is empty for who is no admin: also `cwd`, `url`,
+    `env`, `headers`, `error`, `tail` and `sign_in_url`."""
     cwd: str
     url: str
-    env: list[ValueView]
-    headers: list[ValueView]
+    env: Sequence[ValueView]
+    headers: Sequence[ValueView]
     enabled: bool
     always_ask: bool
     call_timeout: float
@@ -68,6 +72,12 @@ class ServerView(msgspec.Struct, frozen=True):
     problems: list[str]
     """What was wrong with its list of tools."""
     tools: list[ToolView]
+
+
+_UNSHOWN: Mapping[str, Any] = {
+    **dict.fromkeys(("command", "env", "headers"), ()),
+    **dict.fromkeys(("cwd", "url", "error", "tail", "sign_in_url"), ""),
+}
 
 
 class PresetView(msgspec.Struct, frozen=True):
@@ -112,12 +122,14 @@ class McpPage(msgspec.Struct, frozen=True):
     proposals: list[ProposalView]
 
 
-def server_views(house: House) -> list[ServerView]:
-    """Those that are configured, in their order."""
+def server_views(house: House, *, setup: bool = False) -> list[ServerView]:
+    """Those that are configured, in their order; `setup`: with how they are started, what they
+    wrote to standard error, and where one signs in for them, which is for admins."""
     made: list[ServerView] = []
     for name, settings in house.config.settings.mcp.servers.items():
         server = house.pool.servers.get(name)
-        made.append(view(server or Server(name, settings, house.pool.around)))
+        shown = view(server or Server(name, settings, house.pool.around))
+        made.append(shown if setup else structs.replace(shown, **_UNSHOWN))
     return made
 
 

@@ -5,7 +5,8 @@
 Keys: name, pages [[tool, ...], ...], cursor "same", generate_tools, description_chars,
 results {tool: result}, echo, echo_env with env, delay_ms {method: ms}, stdout_before [line, ...],
 stdout_between line, garbage_per_second, stderr_on_start n, stderr_on_call n, die_at_start, die_on
-tool, die_after seconds, hang_on tool, child (starts one that lasts), after_call {tool: {then_pages,
+tool, die_after seconds, hang_on tool, asks [[method, params], ...] (sent in a call, which is
+answered after them), fail_with text, child (starts one that lasts), after_call {tool: {then_pages,
 notify}}, server_requests [method, ...] and odd (sent during the first call), flood n, progress n.
 """
 
@@ -63,6 +64,14 @@ class Server:
     def __init__(self) -> None:
         self.pages = listed()
         self.asked = False
+        self.held: tuple[Any, Any, int] = (None, None, 0)
+
+    def heard(self) -> None:
+        """One of `asks` was answered."""
+        number, result, left = self.held
+        self.held = (number, result, left - 1)
+        if left == 1:
+            self.ok(number, result)
 
     def answer(self, number: Any, method: str, params: dict[str, Any]) -> None:
         match method:
@@ -109,6 +118,15 @@ class Server:
         if tool not in known:
             error = {"code": -32602, "message": f"Unknown tool: {tool}"}
             out({"jsonrpc": "2.0", "id": number, "error": error})
+            return
+        if text := SCENARIO.get("fail_with"):
+            error = {"code": -32000, "message": text}
+            out({"jsonrpc": "2.0", "id": number, "error": error})
+            return
+        if asks := SCENARIO.get("asks"):
+            self.held = (number, self.result(str(tool), params), len(asks))
+            for place, (method, given) in enumerate(asks):
+                out({"jsonrpc": "2.0", "id": f"ask-{place}", "method": method, "params": given})
             return
         self.ok(number, self.result(str(tool), params))
         if after := SCENARIO.get("after_call", {}).get(tool):
@@ -181,6 +199,8 @@ def main() -> None:
             continue
         note({"in": message})
         method, number = message.get("method"), message.get("id")
+        if method is None and str(number).startswith("ask-"):
+            server.heard()
         if method is None or number is None:
             continue
         time.sleep(SCENARIO.get("delay_ms", {}).get(method, 0) / 1000)

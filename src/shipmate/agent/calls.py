@@ -26,6 +26,7 @@ from shipmate.tools.tool import (
     SHUTDOWN,
     NeedsAnswer,
     Spawn,
+    StrangerError,
     Tool,
     ToolContext,
     ToolError,
@@ -247,6 +248,7 @@ def _failure(call: ToolCall, error: Exception, begun: float) -> ToolResult:
         call=call.id,
         text=redacted(str(error), shapes=False),
         is_error=True,
+        untrusted=isinstance(error, StrangerError),
         details=details,
         seconds=round(time.monotonic() - begun, 3),
     )

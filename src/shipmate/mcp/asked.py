@@ -4,8 +4,10 @@ Each goes to the call it belongs to. Where none runs, or nobody can tell which, 
 """
 
 import asyncio
+import re
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,14 @@ from shipmate.tools.tool import Desk
 ACCEPT, DECLINE = "Accept", "Decline"
 PROGRESS = 20
 """Words of progress that are shown in one second."""
+MOST_ASKED = 20
+"""Questions to the user and requests to the model that one call may make."""
 _SHOWN = 4_000
 """Characters of what a server wants to ask that are shown in a question."""
+_FIELD = 500
+"""Characters of what it says of one field, and of each choice."""
+_MOST_CHOICES = 100
+_LINE = re.compile(r"[\n\r\v\f\x85\u2028\u2029]+")
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +43,8 @@ class Running:
     clock: asyncio.Timeout | None = None
     limit: float = 60.0
     asked: int = 0
+    waiting: int = 0
+    """Of those, what waits for a person now."""
     second: float = 0.0
     """When the second began in which `told` counts."""
     told: int = 0
@@ -47,13 +57,20 @@ class Running:
         self.told += 1
         return self.told <= PROGRESS
 
+    def may_ask(self) -> bool:
+        """Whether the call may ask once more: a flood of questions is not passed on."""
+        self.asked += 1
+        return self.asked <= MOST_ASKED
+
     def pause(self) -> None:
         """A person is asked: that takes as long as it takes."""
+        self.waiting += 1
         if self.clock is not None:
             self.clock.reschedule(None)
 
     def go_on(self) -> None:
-        if self.clock is not None:
+        self.waiting -= 1
+        if self.clock is not None and not self.waiting:
             self.clock.reschedule(asyncio.get_running_loop().time() + self.limit)
 
 
@@ -67,11 +84,14 @@ async def elicit(
     if running is None or running.desk is None:
         return types.ElicitResult(action="decline")
     if isinstance(params, types.ElicitRequestURLParams):
-        text = f"{server} asks: {params.message[:_SHOWN]}\nOpen this address yourself: {params.url}"
+        if not params.url.startswith(("https://", "http://")):
+            return types.ElicitResult(action="decline")
+        said = f"{params.message[:_SHOWN]}\n{params.url[:_SHOWN]}"
+        text = f"{_quoted(server, said)}\nOpen the address yourself, if you know where it leads."
         return await _agreed(running, text, None)
     fields = _fields(params.requested_schema)
     if not fields:
-        return await _agreed(running, f"{server} asks: {params.message[:_SHOWN]}", {})
+        return await _agreed(running, _quoted(server, params.message[:_SHOWN]), {})
     content: dict[str, Any] = {}
     for one in fields:
         answer = await _ask_field(server, running, params.message, one)
@@ -81,6 +101,12 @@ async def elicit(
         if value is not None:
             content[one.name] = value
     return types.ElicitResult(action="accept", content=content)
+
+
+def _quoted(server: str, words: str) -> str:
+    """A server's words, each line marked as such: they can say nothing in shipmate's name."""
+    head = f"{server}, an MCP server, asks. It is sent what you answer: no passwords, no keys."
+    return "\n".join([head, *(f"> {line}" for line in _LINE.split(words))])
 
 
 async def _agreed(
@@ -96,7 +122,8 @@ async def _ask_field(server: str, running: Running, message: str, one: "_Field")
     about = as_text(one.schema.get("description")) or as_text(one.schema.get("title"))
     optional = "" if one.required else " (optional)"
     kind = as_text(one.schema.get("type")) or "string"
-    text = f"{server} asks: {message[:_SHOWN]}\n{one.name}{optional}: {about} [{kind}]"
+    field = f"{one.name[:_FIELD]}{optional}: {about[:_FIELD]} [{kind[:_FIELD]}]"
+    text = _quoted(server, f"{message[:_SHOWN]}\n{field}")
     choices = _choices(one.schema)
     usual = _usual(one.schema)
     if usual:
@@ -116,7 +143,8 @@ async def _ask(
 ) -> str | None:
     """The answer; None when it was closed without one."""
     assert running.desk is not None  # noqa: S101 - looked at before
-    running.asked += 1
+    if not running.may_ask():
+        return None
     question = AskUser(
         id=f"{running.id}-asked-{running.asked}",
         call=running.id,
@@ -165,7 +193,8 @@ def _choices(schema: dict[str, Any]) -> tuple[str, ...]:
     found = as_object(schema.get("items")) if schema.get("type") == "array" else schema
     titled = as_list(found.get("oneOf")) or as_list(found.get("anyOf"))
     values = as_list(found.get("enum")) or [as_object(one).get("const") for one in titled]
-    return tuple(value for value in values if isinstance(value, str))
+    texts = (value for value in values if isinstance(value, str) and len(value) <= _FIELD)
+    return tuple(islice(texts, _MOST_CHOICES))
 
 
 def _value(answer: str, schema: dict[str, Any]) -> Any:
@@ -193,8 +222,9 @@ async def sample(
     """Have the session's model answer a server, if the user says so."""
     if running is None or running.desk is None:
         return types.ErrorData(code=types.INVALID_REQUEST, message="No call runs to sample for.")
+    if not running.may_ask():
+        return types.ErrorData(code=-1, message=f"One call may ask {MOST_ASKED} times.")
     messages = _messages(params)
-    running.asked += 1
     shown = {
         "server": server,
         "system_prompt": params.system_prompt or "",

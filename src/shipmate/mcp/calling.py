@@ -4,7 +4,7 @@ from typing import Any
 
 from shipmate.mcp.asked import Running
 from shipmate.mcp.server import Server, SessionLostError
-from shipmate.tools.tool import ToolContext, ToolError
+from shipmate.tools.tool import StrangerError, ToolContext, ToolError
 
 
 async def call(
@@ -18,7 +18,8 @@ async def call(
         live = server.live
         if live is None:
             why = f": {server.error}" if server.error else ""
-            raise ToolError(f"The MCP server {server.name} is not connected ({server.state}){why}")
+            told = f"The MCP server {server.name} is not connected ({server.state}){why}"
+            raise StrangerError(told) if why else ToolError(told)
         try:
             return await live.call(tool, arguments, running)
         except SessionLostError:

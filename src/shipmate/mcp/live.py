@@ -19,7 +19,7 @@ from shipmate.mcp.oauth import signing_in
 from shipmate.mcp.process import DRAIN, ServerProcess
 from shipmate.mcp.server import Server, SessionLostError
 from shipmate.mcp.words import words_of
-from shipmate.tools.tool import ToolError
+from shipmate.tools.tool import StrangerError, ToolError
 
 RELIST_S = 0.2
 """Changes of a list that come closer are read together."""
@@ -79,11 +79,11 @@ class Live:
         except MCPError as error:
             if self.connection.lost(error):
                 raise SessionLostError from error
-            raise ToolError(await self._explained(error)) from error
+            raise StrangerError(await self._explained(error)) from error
         except ToolError:
             raise
         except Exception as error:  # the SDK's, or a fault of what the server sent
-            raise ToolError(f"{self.server.name} failed: {words_of(error)}") from error
+            raise StrangerError(f"{self.server.name} failed: {words_of(error)}") from error
 
     async def _explained(self, error: MCPError) -> str:
         if error.code != types.CONNECTION_CLOSED:

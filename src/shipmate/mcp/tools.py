@@ -15,6 +15,9 @@ from shipmate.tools.tool import Foreign, Tool, ToolContext, ToolError, ToolOutpu
 PROVIDER = "mcp:"
 """Begins the names of tool providers that are servers: `mcp:NAME`, or `mcp:*` for all."""
 
+_TITLE = 200
+"""Characters of a title; the name stands beside it, as a title may say anything."""
+
 
 class Find(Protocol):
     def __call__(self, server: str) -> Server | None:
@@ -33,7 +36,8 @@ def subject_of(server: str, listed: Listed) -> Subject:
 def as_tool(find: Find, server: str, listed: Listed) -> Tool:
     """The tool as an agent has it; it looks at the server anew whenever it is judged or run."""
     name = listed.name
-    shown = f"{server}: {listed.definition.title or name}"
+    title = listed.definition.title[:_TITLE]
+    shown = f"{server}: {title} ({name})" if title and title != name else f"{server}: {name}"
 
     async def judge(_ctx: ToolContext, /, **arguments: Any) -> Verdict:
         here, now = _current(find, server, name)

@@ -30,6 +30,10 @@ class ToolError(Exception):
     """A failure the model should read and react to."""
 
 
+class StrangerError(ToolError):
+    """A failure told in words that strangers wrote, or may have."""
+
+
 class NeedsAnswer(Exception):  # noqa: N818 - not a failure: the round goes on when it is answered
     """Raised by a tool that cannot go on without the user; it is run again with the answer."""
 

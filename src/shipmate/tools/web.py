@@ -17,6 +17,7 @@ from shipmate.tools.decode import decode_head, kind_of
 from shipmate.tools.files import sha256
 from shipmate.tools.pages import read_page
 from shipmate.tools.tool import (
+    StrangerError,
     ToolContext,
     ToolError,
     ToolOutput,
@@ -124,7 +125,7 @@ async def download_file(ctx: ToolContext, url: str, path: str) -> ToolOutput:
         async with web.client.request(address.url, _request(web)) as answer:
             data = await _whole(answer)
     except NetworkError as error:
-        raise ToolError(f"{error} Nothing was written.") from error
+        raise StrangerError(f"{error} Nothing was written.") from error
     kind = answer.headers.get("Content-Type", "").partition(";")[0].strip()
     return await _saved(ctx, path, data, str(answer.url), kind)
 

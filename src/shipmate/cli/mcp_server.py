@@ -43,20 +43,20 @@ def serve_tools(data: Path | None, agent: str, model: str, *, decide: bool) -> i
 
 async def _serve(data: Path, agent: str, model: str, decide: bool) -> None:
     async with a_server(data) as server, connected(server) as api:
-        desk = Desk(api, agent, model)
+        tasks = Tasks(api, agent, model)
         offered = MCPServer(
             "shipmate", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR"
         )
         tools: list[Callable[..., Coroutine[Any, Any, Any]]] = [
-            desk.list_projects,
-            desk.start_task,
-            desk.follow_task,
-            desk.say,
-            desk.stop_task,
-            desk.list_sessions,
-            desk.read_session,
+            tasks.list_projects,
+            tasks.start_task,
+            tasks.follow_task,
+            tasks.say,
+            tasks.stop_task,
+            tasks.list_sessions,
+            tasks.read_session,
         ]
-        tools += [desk.approve, desk.answer] if decide else []
+        tools += [tasks.approve, tasks.answer] if decide else []
         for tool in tools:
             offered.add_tool(_in_words(tool))
         await offered.run_stdio_async()
@@ -78,7 +78,7 @@ def _in_words(
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Tasks:
     api: Api
     agent: str
     model: str

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType, structs
+from msgspec import UNSET, Meta, UnsetType
 
 from shipmate.agent.profile import BUILT_IN
 from shipmate.errors import ConflictError, did_you_mean
+from shipmate.handlers.body import given_fields
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.fresh import check_agent
 from shipmate.handlers.house import House
@@ -88,9 +89,7 @@ async def change_agent(call: Call[ChangeAgent]) -> Answer:
     from the next round on."""
     house = call.house
     name = check_agent(house.profiles(), call.path["agent"])
-    fields = {k: v for k, v in structs.asdict(call.given).items() if v is not UNSET}
-    if not fields:
-        raise HttpError(422, "invalid", "The body does not fit: it changes nothing.")
+    fields = given_fields(call.given)
     if call.given.providers is not UNSET:
         _check_tools(house, call.given.providers)
     if call.given.model:

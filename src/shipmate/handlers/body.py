@@ -25,6 +25,18 @@ async def read_json(wanted: type[T], headers: Headers, receive: Receive, limit: 
         raise HttpError(400, "bad_json", f"The body is not JSON: {error}") from error
 
 
+def given_fields(change: msgspec.Struct) -> dict[str, Any]:
+    """What a change names, by field. 422 when that is nothing."""
+    fields = {k: v for k, v in msgspec.structs.asdict(change).items() if v is not msgspec.UNSET}
+    if not fields:
+        raise changes_nothing()
+    return fields
+
+
+def changes_nothing() -> HttpError:
+    return HttpError(422, "invalid", "The body does not fit: it changes nothing.")
+
+
 def has_body(headers: Headers) -> bool:
     """There is a body, or a claim about its kind; then it is checked."""
     length = headers.get("content-length", "0")

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType, structs
+from msgspec import UNSET, Meta, UnsetType
 
+from shipmate.handlers.body import given_fields
 from shipmate.handlers.reach import usable
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
 from shipmate.safety.sandbox.found import found
@@ -128,7 +129,7 @@ async def add_project(call: Call[AddProject]) -> Answer:
 async def change_project(call: Call[ChangeProject]) -> Answer:
     """Rename a project, or say who may use it."""
     project, users = call.path["project"], call.house.users
-    fields = {k: v for k, v in structs.asdict(call.given).items() if v is not UNSET}
+    fields = given_fields(call.given)
     if fields.get("owner"):
         fields["owner"] = users.get(fields["owner"]).name
     if "people" in fields:

@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from shipmate.handlers.body import changes_nothing
 from shipmate.handlers.chat import BODY_LIMIT, Attached
-from shipmate.handlers.errors import HttpError
 from shipmate.handlers.route import Answer, Call, Input, endpoint
 from shipmate.protocol import Queued, User
 
@@ -73,7 +73,7 @@ async def edit_queued(call: Call[Edit]) -> Answer:
     deleted meanwhile."""
     asked = call.given
     if asked.text is UNSET and asked.place is UNSET:
-        raise HttpError(422, "invalid", "The body does not fit: it changes nothing.")
+        raise changes_nothing()
     items = await call.house.executor.queue.edit(
         asked.session,
         asked.id,

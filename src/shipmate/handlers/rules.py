@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from shipmate.database.rules import unknown
+from shipmate.handlers.body import given_fields
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.reach import check_rules_of, project_named, session_seen, usable
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
@@ -117,9 +118,7 @@ async def write_rule(call: Call[WriteRule]) -> Answer:
 async def edit_rule(call: Call[EditRule]) -> Answer:
     """Change a rule, or switch it off and on. One that becomes the same as another takes its
     place."""
-    fields = {k: v for k, v in structs.asdict(call.given).items() if v is not UNSET}
-    if not fields:
-        raise HttpError(422, "invalid", "The body does not fit: it changes nothing.")
+    fields = given_fields(call.given)
     after = structs.replace(await _one(call), **fields)
     await _must_set(call, after.scope, after.project, after.session)
     return await _book(call).edit(after.id, **fields)

@@ -5,10 +5,11 @@ from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType, structs
+from msgspec import UNSET, Meta, UnsetType
 
 from shipmate.database.store import SessionFilter
 from shipmate.errors import NotFoundError
+from shipmate.handlers.body import given_fields
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.fresh import check_agent, check_model
 from shipmate.handlers.house import House
@@ -182,9 +183,7 @@ def _live(house: House, session: str) -> list[LiveText]:
 async def change_session(call: Call[Change]) -> Answer:
     """Change the title, archive, pin, switch the bypass, the model or the agent; trust the session
     again. The bypass and trust need the scope `approve` as well: they approve in advance."""
-    fields = {k: v for k, v in structs.asdict(call.given).items() if v is not UNSET}
-    if not fields:
-        raise HttpError(422, "invalid", "The body does not fit: it changes nothing.")
+    fields = given_fields(call.given)
     if call.given.bypass_approval is True or call.given.untrusted is False:
         call.caller.must("approve")
     if "agent" in fields:

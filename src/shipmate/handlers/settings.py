@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from shipmate.handlers.errors import HttpError
+from shipmate.handlers.body import changes_nothing
 from shipmate.handlers.house import House
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
 
@@ -72,7 +72,7 @@ async def change_settings(call: Call[ChangeSettings]) -> Answer:
     none of it is changed and the answer says which and why."""
     wanted: Mapping[str, dict[str, Any]] = msgspec.structs.asdict(call.given)
     if not any(wanted.values()):
-        raise HttpError(422, "invalid", "The body does not fit: it changes nothing.")
+        raise changes_nothing()
     current = msgspec.structs.asdict(_view(call.house, all_of_it=True))
     for section, values in wanted.items():
         if values:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from shipmate.database.users import Role, User
-from shipmate.handlers.errors import HttpError
+from shipmate.handlers.body import given_fields
 from shipmate.handlers.people import add_user, hashed, remove_user, shut_out
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
 from shipmate.safety.passwords import LONGEST
@@ -67,9 +67,7 @@ async def create_user(call: Call[NewUser]) -> Answer:
 async def change_user(call: Call[ChangeUser]) -> Answer:
     """Change a role, disable or enable, set a new password. 409: one admin must stay."""
     house, user = call.house, call.house.users.get(call.path["name"])
-    fields = {k: v for k, v in msgspec.structs.asdict(call.given).items() if v is not UNSET}
-    if not fields:
-        raise HttpError(422, "invalid", "The body does not fit: it changes nothing.")
+    fields = given_fields(call.given)
     if call.given.password is not UNSET:
         fields["password"] = await hashed(call.given.password, user.name)
     changed = await house.users.change(user.name, **fields)

@@ -6,6 +6,7 @@ A reader that joins late, or looks again, is given text it has had; that is left
 from dataclasses import dataclass, field
 
 from shipmate.protocol import AnyEvent, Delta, Message, StreamStart
+from shipmate.session.live import length
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def _piece(told: _Told, name: str, offset: int, text: str) -> str:
     """A piece that begins where what was told ends. Of one from further back only the rest is
     new; one from further on is left to the block, which has all."""
     known: str = getattr(told, name)
-    units = _units(known)
+    units = length(known)
     if not text or offset > units:
         return ""
     fresh = _cut(text, units - offset)
@@ -62,11 +63,6 @@ def _rest(told: _Told, name: str, text: str) -> str:
     known: str = getattr(told, name)
     setattr(told, name, text)
     return text.removeprefix(known) if text.startswith(known) else ""
-
-
-def _units(text: str) -> int:
-    """UTF-16 code units, as `Delta.offset` counts them."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _cut(text: str, units: int) -> str:

@@ -22,9 +22,14 @@ async def texts(server: Stage, session: str) -> list[str]:
 
 
 async def settled(server: Stage, session: str, messages: int) -> None:
-    """Until so many were said and nothing runs any more."""
-    while len(await said(server, session)) < messages or server.executor.runs(session):
+    """Until so many were said, the last is answered, and nothing runs any more."""
+    while len(await said(server, session)) < messages or await unanswered(server, session):
         await asyncio.sleep(0)
+
+
+async def unanswered(server: Stage, session: str) -> bool:
+    last = (await server.store.history(session))[-1]
+    return isinstance(last, User) or server.executor.runs(session)
 
 
 async def waiting(server: Stage) -> str:

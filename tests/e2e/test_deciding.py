@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from tests.e2e.conftest import Desk
 from tests.provider import call_reply, text_reply
@@ -145,6 +145,33 @@ def test_what_was_decided_elsewhere_is_written_into_the_card(desk: Desk) -> None
     desk.server.api("POST", "/api/agent/approval", {"session": desk.row()["id"], "approved": False})
     expect(desk.page.get_by_role("button", name=re.compile("touch a.*Denied"))).to_be_visible()
     expect(card(desk)).to_have_count(0)
+
+
+def test_a_tab_that_shows_the_old_request_cannot_approve_the_edited_one(
+    desk: Desk, browser: Browser
+) -> None:
+    (desk.project / "build").mkdir()
+    desk.provider.queue(call_reply(TOUCH), text_reply("Fine."))
+    desk.say("Touch it")
+    ready(desk)
+    session = desk.row()["id"]
+    behind = browser.new_page()
+    behind.add_init_script("delete window.SharedWorker")
+    behind.route(re.compile("/events"), lambda route: route.abort())
+    behind.goto(desk.server.api("POST", "/api/auth/link")["url"])
+    behind.goto(desk.page.url)
+    old = behind.locator("section.card[data-pending]")
+    expect(old.get_by_role("button", name="Approve")).to_have_attribute("aria-disabled", "false")
+    behind.route(re.compile("/api/agent/(?!approval)"), lambda route: route.abort())
+    edited = {"session": session, "approved": True, "arguments": {"command": "rm -rf build"}}
+    shown = desk.server.api("POST", "/api/agent/approval", edited)
+    assert "result" not in shown
+    expect(old.get_by_role("group", name="Command")).to_have_text("touch a")
+    old.get_by_role("button", name="Approve").click()
+    expect(behind.get_by_role("alert").first).to_contain_text("not what was shown")
+    assert desk.row()["status"] == "waiting_approval"
+    assert (desk.project / "build").exists()
+    behind.context.close()
 
 
 @pytest.mark.parametrize("language", ["en", "zh-CN"])

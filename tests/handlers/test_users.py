@@ -196,6 +196,41 @@ async def test_the_same_client_id_of_another_user_is_another_session(people: lis
     assert one["id"] != other["id"]
 
 
+async def test_where_providers_and_their_keys_are_is_for_admins(
+    house: Whole, people: list[Person]
+) -> None:
+    ada, bo, _, di = people
+    url = "http://models.internal:8080/v1"
+    setup = {"id": "own", "type": "openai", "base_url": url, "key": "k" * 20}
+    assert (await ada.call("POST", "/api/providers", setup)).status == 201
+    assert url.encode() in (await ada.call("GET", "/api/providers")).body
+    for who in (bo, di):
+        seen = (await who.call("GET", "/api/providers")).json
+        assert "own" in [one["id"] for one in seen["configured"]]
+        assert seen["found"] == []
+        assert not {one["base_url"] + one["key"] + one["problem"] for one in seen["configured"]} - {
+            ""
+        }
+
+
+async def test_what_the_house_is_made_of_is_changed_by_admins_alone(people: list[Person]) -> None:
+    """Every endpoint on agents, providers, MCP servers, settings, projects and users."""
+    _, bo, _, di = people
+    nouns = ("agents", "providers", "agent/mcp", "settings", "projects", "users", "models")
+    changing = [
+        one
+        for one in ENDPOINTS
+        if one.method != "GET" and one.path.startswith(tuple(f"/api/{noun}" for noun in nouns))
+        and not one.path.endswith("/refresh")
+    ]  # fmt: skip
+    assert len(changing) > 15
+    for one in changing:
+        for who in (bo, di):
+            body = None if one.body is None else body_of(one)
+            answer = await who.call(one.method, target(one), body)
+            assert answer.status == 403, (one.method, one.path, who.name, answer)
+
+
 async def test_a_project_is_open_to_whom_it_is_opened(house: Whole, people: list[Person]) -> None:
     _, bo, _, di = people
     assert (await di.begin()).status == 403

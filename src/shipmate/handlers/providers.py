@@ -4,7 +4,7 @@ import os
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from shipmate.errors import NotFoundError, ShipmateError
 from shipmate.handlers.errors import HttpError
@@ -33,6 +33,9 @@ class ProviderView(msgspec.Struct, frozen=True):
     reasoning_effort: str | None
     models: list[ModelSettings]
     """Those configured; empty: what its server lists."""
+
+
+_UNSHOWN = dict.fromkeys(("base_url", "key", "problem"), "")
 
 
 class FoundView(msgspec.Struct, frozen=True):
@@ -82,15 +85,20 @@ class Setup(Input, frozen=True, kw_only=True):
 @endpoint("GET", "/api/providers", scope="read", answer=ProviderList)
 async def providers(call: Call[Nothing]) -> Answer:
     """The providers that are set up, and those found: keys in the environment, model servers on
-    this machine. Looking for servers takes up to a second."""
+    this machine. Looking for servers takes up to a second. What was found, and where a provider
+    and its key are, is for admins."""
     configured = call.house.config.settings.providers
-    found = [_found(one) for one in await detect(os.environ) if one.id not in configured]
+    admin = call.caller.may("admin")
+    detected = await detect(os.environ) if admin else ()
+    found = [_found(one) for one in detected if one.id not in configured]
+    views = [_view(call.house, name) for name in configured]
+    shown = views if admin else [structs.replace(one, **_UNSHOWN) for one in views]
     types = [
         TypeView(name, known.title, known.base_url, known.local)
         for name, known in KNOWN.items()
         if name not in BUILT_IN
     ]
-    return ProviderList([_view(call.house, name) for name in configured], found, types)
+    return ProviderList(shown, found, types)
 
 
 @endpoint("POST", "/api/providers", scope="admin", body=Setup, answer=ProviderView, status=201)

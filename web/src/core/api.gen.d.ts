@@ -1227,7 +1227,8 @@ export interface paths {
         /**
          * The providers that are set up, and those found: keys in the environment, model servers on
          * @description The providers that are set up, and those found: keys in the environment, model servers on
-         *     this machine. Looking for servers takes up to a second.
+         *     this machine. Looking for servers takes up to a second. What was found, and where a provider
+         *     and its key are, is for admins.
          */
         get: operations["providers"];
         put?: never;

@@ -2,6 +2,7 @@ import { mount } from "svelte";
 import App from "./App.svelte";
 import { auth } from "./core/auth.svelte";
 import "./app.css";
+import "./lists.css";
 import "./code.css";
 
 const target = document.getElementById("app");

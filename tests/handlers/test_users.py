@@ -196,6 +196,22 @@ async def test_the_same_client_id_of_another_user_is_another_session(people: lis
     assert one["id"] != other["id"]
 
 
+@pytest.mark.parametrize("how", ["unshared", "disabled"])
+async def test_the_address_of_a_plain_page_ends_with_what_its_user_may_see(
+    house: Whole, people: list[Person], how: str
+) -> None:
+    ada, bo, _, di = people
+    one = f"/api/agent/sessions/{(await bo.begin()).json['session']['id']}"
+    assert (await bo.call("PATCH", one, {"readers": ["di"]})).status == 200
+    address = (await di.call("POST", f"{one}/plain")).json["url"]
+    assert (await ask(house.gate, "GET", address)).status == 200
+    if how == "unshared":
+        assert (await bo.call("PATCH", one, {"readers": []})).status == 200
+    else:
+        assert (await ada.call("PATCH", "/api/users/di", {"disabled": True})).status == 200
+    assert (await ask(house.gate, "GET", address)).status == 404
+
+
 async def test_where_providers_and_their_keys_are_is_for_admins(
     house: Whole, people: list[Person]
 ) -> None:

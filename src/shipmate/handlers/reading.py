@@ -9,9 +9,11 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from shipmate.handlers.errors import HttpError
+from shipmate.handlers.house import House
 from shipmate.handlers.reach import OF_SESSION as ONE
-from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
+from shipmate.handlers.route import ALLOWED, Answer, Call, Caller, Input, Nothing, endpoint
 from shipmate.handlers.stored import stored
+from shipmate.protocol import SessionRow
 from shipmate.session.branches import ALL
 from shipmate.session.exports import KINDS, PAGE_POLICY, export
 from shipmate.session.finding import Hit, Said, find, outline
@@ -64,19 +66,30 @@ async def find_in_session(call: Call[Find]) -> Answer:
 async def plain_address(call: Call[Nothing]) -> Answer:
     """An address of the whole session as one page without scripts, to print or to be read out."""
     row = await call.house.executor.store.session(call.path["id"])
-    return PlainPage(f"/plain/{call.house.tickets.issue(row.id)}")
+    return PlainPage(f"/plain/{call.house.tickets.issue(row.id, call.caller.user)}")
 
 
 @endpoint("GET", "/plain/{ticket}", scope="public", answer=str)
 async def plain_page(call: Call[Nothing]) -> Answer:
     """The page that `plain` gave the address of."""
-    session = call.house.tickets.session(call.path["ticket"])
-    if session is None:
-        raise HttpError(404, "not_found", "This page was opened too long ago. Open it anew.")
     store = call.house.executor.store
-    row = await store.session(session)
+    session, user = call.house.tickets.holder(call.path["ticket"]) or ("", "")
+    row = await store.session(session) if session else None
+    if row is None or not _still_sees(call.house, user, row):
+        raise HttpError(404, "not_found", "This page was opened too long ago. Open it anew.")
     kept = await store.window(row.id, limit=ALL)
     load = partial(stored, call.house.files)
     content = await asyncio.to_thread(export, row, kept, "html", load)
     headers = {"Content-Security-Policy": f"{PAGE_POLICY}; sandbox allow-modals"}
     return Response(content, headers=headers, media_type=KINDS["html"])
+
+
+def _still_sees(house: House, user: str, row: SessionRow) -> bool:
+    """Whether who asked for the address may see the session yet; `user` is empty for the person
+    at the machine."""
+    if not user:
+        return True
+    known = house.users.find(user)
+    if known is None or known.disabled:
+        return False
+    return Caller(user, ALLOWED[known.role], user=user, role=known.role).sees(row)

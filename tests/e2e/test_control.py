@@ -4,7 +4,7 @@ import re
 import threading
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.cli.server import served
 from tests.e2e.conftest import Desk
@@ -81,6 +81,12 @@ def test_a_queued_message_sent_now_steers(desk: Desk) -> None:
     assert asked == ["Begin", "now", "later"]
 
 
+def compact_now(page: Page) -> None:
+    menu = page.get_by_role("main").get_by_role("button", name="Actions for this conversation")
+    menu.click()
+    page.get_by_role("menuitem", name="Compact now").click()
+
+
 def test_compact_now_makes_a_summary_that_is_read_edited_and_undone(desk: Desk) -> None:
     (desk.project / "long.txt").write_text("word " * 1_500)
     read = ("read_file", {"filePath": "long.txt"})
@@ -94,7 +100,7 @@ def test_compact_now_makes_a_summary_that_is_read_edited_and_undone(desk: Desk) 
     page = desk.page
     summary = text_reply("It read long.txt, which is long.")
     desk.provider.queue(Answer(summary, when="Below is the earlier part"))
-    page.get_by_role("button", name="Compact now").click()
+    compact_now(page)
     marker = page.get_by_role("button", name=re.compile(r"^Compacted: .* tokens"))
     marker.click()
     expect(page.get_by_role("group", name="Summary")).to_contain_text(
@@ -125,7 +131,7 @@ def test_compact_now_with_nothing_to_sum_up_says_so(desk: Desk) -> None:
     desk.say("Hello")
     desk.done()
     desk.expected.append("409")
-    desk.page.get_by_role("button", name="Compact now").click()
+    compact_now(desk.page)
     expect(desk.page.get_by_text("There is nothing to sum up")).to_be_visible()
 
 

@@ -90,7 +90,7 @@ def _configuration(folder: Path) -> Iterator[Finding]:
         yield Finding(f"provider {name}", "note" if problem else "ok", detail)
     for one in asyncio.run(detect(os.environ)):
         if one.id not in config.settings.providers:
-            detail = f"{one.title}, by {one.origin}: add it on the page under Providers"
+            detail = f"{one.title}, by {one.origin}: add it on the page under Settings, Models"
             yield Finding(f"provider {one.id}", "note", detail)
 
 

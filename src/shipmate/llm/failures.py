@@ -39,7 +39,7 @@ _QUOTA = re.compile(
 _AGAIN_IN = re.compile(r"(?:retry|try again) in ([\d.]+) ?(ms|s)\b", re.IGNORECASE)
 """Some name the time to wait in words: a limit that passes, whatever else they call it."""
 _ADVICE: dict[ErrorKind, str] = {
-    "auth": "Check the API key of {provider} in the settings, under Providers.",
+    "auth": "Check the API key of {provider} in the settings, under Models.",
     "quota": "Check the balance and the limits of your account there; this does not pass by "
     "itself.",
     "rate_limit": "It limits how often it is asked; try again in a while.",

@@ -124,14 +124,14 @@ def _unreachable(where: str, error: Exception) -> str:
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
             reason = "the secure connection failed; is its address http instead of https?"
         case aiohttp.ClientConnectorDNSError():
-            reason = "there is no such host; check the address"
+            reason = "there is no such host; check the address."
         case aiohttp.ClientConnectorError():
             reason = "nothing answers there; is the server running?"
         case aiohttp.InvalidURL():
-            reason = "that is no address"
+            reason = "that is no address."
         case _:
-            reason = "the connection broke off, or it speaks no HTTP"
-    return f"{where} cannot be reached: {reason}."
+            reason = "the connection broke off, or it speaks no HTTP."
+    return f"{where} cannot be reached: {reason}"
 
 
 def _refused(where: str, status: int, target: str) -> ModelError:

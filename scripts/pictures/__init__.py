@@ -1,0 +1,1 @@
+"""Makes the pictures of the documentation from the real page, driven by scripts, not by models."""

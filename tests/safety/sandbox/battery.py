@@ -31,7 +31,8 @@ from shipmate.safety.sandbox.spawn import prepare, spawn
 from tests.safety.sandbox.attempts import Attempt, groups
 
 PATIENCE = 60.0
-MARK = "31415926"
+MARK = f"31415{os.getpid():08}"
+"""Seconds that what is left behind sleeps: another battery has its own."""
 FLOODED = 137
 PREAMBLE = """
 import ctypes, os, resource, socket, struct, sys
@@ -152,7 +153,7 @@ def place(means: Means, owner: int) -> Generator[Place]:
             "victim": here.victim.pid,
             "mark": MARK,
             "key": os.getpid(),
-            "quota": bubblewrap.room_for_files() // 1024 + 64,  # as it is rounded
+            "quota": bubblewrap.temporary_bytes() // 1024 + 64,  # as it is rounded
         }
         yield here
 

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -51,7 +52,11 @@ class Served:
 
     def api(self, method: str, path: str, body: Any = None) -> Any:
         """The decoded answer of an authorized call that succeeds."""
-        status, _, content = self.request(method, path, body, Authorization=f"Bearer {self.token}")
+        own = {"Authorization": f"Bearer {self.token}"}
+        status, headers, content = self.request(method, path, body, **own)
+        while status == 429:  # as who asks again and again is told
+            time.sleep(float(headers["retry-after"]))
+            status, headers, content = self.request(method, path, body, **own)
         assert status < 300, (status, content)
         return json.loads(content) if content else None
 

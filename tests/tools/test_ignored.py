@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shipmate.tools.globs import glob
@@ -46,6 +46,8 @@ def by_us(root: Path) -> set[str]:
     return {path for path in PATHS if hidden(path)}
 
 
+@example(["?//"])
+@example(["//a", "a//b"])
 @given(st.lists(PATTERNS, min_size=1, max_size=3))
 def test_lines_mean_what_they_mean_to_git(repository: Path, lines: list[str]) -> None:
     (repository / ".gitignore").write_text("\n".join(lines))

@@ -134,6 +134,7 @@ def _rule(line: str) -> Rule | None:
         return None
     for name, spelled in _CLASSES.items():
         pattern = pattern.replace(name, spelled)
-    folders, names = pattern.endswith("/"), pattern.strip("/").split("/")
+    folders = pattern.endswith("/")
+    names = pattern.removesuffix("/").removeprefix("/").split("/")  # of "//" one is a name: ""
     anywhere = len(names) == 1 and not pattern.startswith("/")
     return Rule((*((None,) if anywhere else ()), *segments(names, escapes=True)), hides, folders)

@@ -80,7 +80,8 @@ ALWAYS: dict[str, str] = {
                     "Changes the system or runs code unseen."),
 }  # fmt: skip
 BLOCKED = frozenset({"format-volume", "clear-disk", "initialize-disk", "reset-physicaldisk"})
-PROFILE = re.compile(r"\$profile|profile\.ps1", re.I)
+PROFILE = re.compile(r"\$\{?profile\b|profile\.ps1", re.I)
+SENT = re.compile(r"-inf\w*", re.I)
 
 
 def cmdlet(word: str) -> str:
@@ -168,6 +169,18 @@ def judge_web(call: Call) -> Iterator[Finding]:
     yield ask("network", "Uses the network.")
     if "169.254.169.254" in " ".join(call.args):
         yield danger("metadata", "Asks the metadata service of a cloud, which gives keys.")
+    for path in _sent(call):
+        real = places.resolve(path, call.scope.cwd)
+        if places.secret(real) or places.secret_shaped(real):
+            yield danger("exfiltration", f"Sends keys or passwords ({path}).")
+
+
+def _sent(call: Call) -> Iterator[str]:
+    """Values of `-InFile`."""
+    for word, following in zip(call.args, (*call.args[1:], ""), strict=False):
+        name, colon, value = word.partition(":")
+        if SENT.fullmatch(name):
+            yield (value if colon else following).strip("'\"").replace("\\", "/")
 
 
 def _hidden(call: Call) -> bool:

@@ -40,7 +40,7 @@ STARTUP = re.compile(
     r"(\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile"
     r"|zlogin|zlogout|kshrc|cshrc|tcshrc|inputrc|vimrc|gvimrc|exrc|emacs|gitconfig|npmrc|netrc"
     r"|pypirc|xinitrc|xprofile|pythonrc|gdbinit|curlrc|wgetrc|envrc|mcp\.json)"
-    r"|authorized_keys|config\.fish|.*\.pth|sitecustomize\.py|usercustomize\.py|crontab)",
+    r"|.*profile\.ps1|authorized_keys|config\.fish|.*\.pth|sitecustomize\.py|usercustomize\.py|crontab)",
     re.I,
 )
 GUARDED = re.compile(

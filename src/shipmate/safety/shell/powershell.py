@@ -7,7 +7,7 @@ from typing import Any
 
 from shipmate.safety.shell import grammar, places
 from shipmate.safety.shell.call import Inquiry, Scope
-from shipmate.safety.shell.cmdlets import ALIASES, JUDGES, cmdlet
+from shipmate.safety.shell.cmdlets import ALIASES, JUDGES, PROFILE, cmdlet
 from shipmate.safety.shell.risk import HIDDEN, Finding, ask, danger, worst
 
 PLAIN = frozenset({"string_literal", "integer_literal", "real_literal"})
@@ -81,7 +81,9 @@ class _Script:
 
     def redirect(self, node: Any) -> None:
         target = re.sub(r"^[\d*]?>+\s*", "", self.text(node))
-        if not re.match(r"\$null$|&\d", target.lower()):
+        if PROFILE.search(target):
+            self.found.append(danger("guarded-place", "Changes a startup file."))
+        elif not re.match(r"\$null$|&\d", target.lower()):
             self.found.append(places.write(string(target).replace("\\", "/"), self.scope))
 
     def command(self, node: Any, before: tuple[str, ...]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from shipmate.safety.shell import places
 from shipmate.safety.shell.call import Call, Judge
-from shipmate.safety.shell.risk import HIDDEN, SAFE, Finding, ask, block, danger
+from shipmate.safety.shell.risk import HIDDEN, SAFE, Finding, Risk, ask, block, danger
 from shipmate.safety.shell.services import Rule
 
 DRIVE_ROOT = re.compile(
@@ -146,6 +146,22 @@ def judge_type(call: Call) -> Iterator[Finding]:
             yield places.read(word.replace("\\", "/"), call.scope)
 
 
+def judge_copy(call: Call) -> Iterator[Finding]:
+    """`copy a+b c`, `xcopy`, `move`, `ren`: what is written last, what is read first."""
+    yield ask("write", "Copies or moves files.")
+    words = [w.replace("\\", "/") for w in call.args if not re.fullmatch(r"(/[\w:+-]+)+", w)]
+    targets, sources = words[1:][-1:], words[:-1] or words
+    for source in (part for word in sources for part in word.split("+")):
+        if (found := places.read(source, call.scope)).risk > Risk.ASK:
+            yield found
+        if call.name in {"move", "ren", "rename"}:
+            yield places.write(source, call.scope)
+        for target in targets:
+            if target.endswith("/") or target == ".":
+                yield places.write(f"{target.rstrip('/')}/{source.split('/')[-1]}", call.scope)
+    yield from (places.write(target, call.scope) for target in targets)
+
+
 def judge_text(call: Call) -> Iterator[Finding]:
     yield ask("hidden-text", "Shows a variable.") if HIDDEN in " ".join(call.args) else SAFE
 
@@ -163,6 +179,7 @@ JUDGES: dict[str, Judge] = {
     **dict.fromkeys(("powershell", "pwsh"), judge_powershell),
 }
 """In every shell. None of these is ever safe."""
+COPIES = ("copy", "xcopy", "move", "ren", "rename")
 CMD: dict[str, Judge] = {
     "rmdir": judge_rd,
     "start": judge_start,
@@ -171,6 +188,7 @@ CMD: dict[str, Judge] = {
     **dict.fromkeys(("echo", "rem", "ver", "vol", "cls", "where", "whoami", "hostname", "tasklist",
                      "systeminfo", "exit", "prompt", "title"), judge_text),
     **dict.fromkeys(("findstr", "find"), judge_findstr),
+    **dict.fromkeys(COPIES, judge_copy),
 }  # fmt: skip
 """What cmd itself means by these names."""
-CMD_READERS = frozenset(CMD) - {"rmdir", "start", "call"}
+CMD_READERS = frozenset(CMD) - {"rmdir", "start", "call", *COPIES}

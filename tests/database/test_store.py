@@ -277,3 +277,33 @@ async def test_a_window_of_a_session_of_any_length_is_found_by_an_index(store: S
         told = " ".join(str(step[-1]) for step in plan)
         assert "SEARCH blocks USING" in told
         assert "TEMP B-TREE" not in told
+
+
+async def test_a_view_shows_the_row_and_the_blocks_of_one_moment(store: SqliteStore) -> None:
+    session = (await store.create_session(fresh())).id
+    await store.write(session, [Message(text="before", tokens=1)])
+    ended = False
+
+    async def rounds() -> None:
+        nonlocal ended
+        for number in range(300):
+            await store.write(session, [User(text=f"{number}")], row={"status": "running"})
+            asked = structs.replace(approval(), id=f"{number}-approval")
+            waits = {"status": "waiting_approval", "pending_approval": asked.id}
+            await store.write(session, [asked], row=waits)
+            decided = structs.replace(asked, result=True)
+            done = [decided, Message(text="Done.", tokens=1)]
+            await store.write(session, done, row={"status": "idle", "pending_approval": ""})
+        ended = True
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(rounds())
+        while not ended:
+            view = await store.view(session, limit=10)
+            last = view.blocks[-1]
+            kinds = {"idle": "message", "running": "user", "waiting_approval": "approval_request"}
+            assert last.type == kinds[view.row.status]
+            assert max(kept.seq for kept in view.blocks) == view.row.last_seq
+            assert [block.id for block in view.pending] == [
+                *filter(None, [view.row.pending_approval])
+            ]

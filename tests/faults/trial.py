@@ -17,6 +17,8 @@ from tests.faults.director import CALLS, CONTENT, Director
 from tests.faults.reader import BROKEN, Reader
 
 CHAT = "/api/agent/chat/stream"
+ENOUGH = 60.0
+"""Seconds in which a reader has caught up, and a server has swept, on the slowest of machines."""
 PATIENCE = 300.0
 """Seconds after which a story is taken for one without an end, on the slowest of machines."""
 
@@ -39,6 +41,10 @@ class Trial:
     """Seconds from each start after a kill to the first line."""
     reader: Reader = field(default_factory=Reader)
     faults: Counter[str] = field(default_factory=Counter[str])
+    told: list[str] = field(default_factory=list[str])
+    """Each fault with the kill it came of, for who reads the failure."""
+    acknowledged: set[str] = field(default_factory=set[str])
+    """The messages, by what their client calls them, that a server has said yes to."""
     served: Served | None = None
     stopped: bool = False
     meant: int = 0
@@ -48,6 +54,7 @@ class Trial:
     def run(self) -> "Trial":
         """Play the whole story; what went wrong is in `faults`."""
         self.meant = len(self.kills)
+        self.planned = " then ".join(str(one or "live") for one in self.kills)
         self.project = self.folder / "project"
         self.data = self.folder / "data"
         self.project.mkdir(parents=True)
@@ -73,15 +80,20 @@ class Trial:
             if follower.is_alive():
                 follower.join()
             self.provider.close()
-        self.faults["invalid requests"] += len(self.provider.broken)
+        self._fault("invalid requests", len(self.provider.broken), self.provider.broken)
         return self
+
+    def _fault(self, name: str, count: int, which: object = "") -> None:
+        self.faults[name] += count
+        if count:
+            self.told.append(f"killed at {self.planned}: {name}: {count} {which}".rstrip())
 
     # --- servers --------------------------------------------------------------------------
 
     def server(self) -> Served:
         """The server that lives; the next one when there is none."""
         while self.served is None or self.served.process.poll() is not None:
-            assert time.monotonic() < self.deadline, f"the story of {self.kills} came to no end"
+            assert time.monotonic() < self.deadline, f"the story of {self.planned} came to no end"
             if self.served:
                 self.killed += 1
                 self._end(self.served, signal.SIGKILL)
@@ -125,10 +137,13 @@ class Trial:
             server = self.server()
             try:
                 bearer = f"Bearer {server.token}"
-                status, _, content = server.request(method, path, body, Authorization=bearer)
-                if status != 503:  # it is ending
+                status, headers, content = server.request(method, path, body, Authorization=bearer)
+                if status == 429:  # as who asks again and again is told
+                    time.sleep(float(headers["retry-after"]))
+                elif status != 503:
                     return status, json.loads(content) if content else None
-                self._gone(server)
+                else:  # it is ending
+                    self._gone(server)
             except BROKEN:
                 self._gone(server)
 
@@ -146,32 +161,41 @@ class Trial:
                 self.reader.session = acknowledged(server, body)
             except BROKEN:
                 self._gone(server)
+        self.acknowledged.add("first")
+
+    def _queue(self, client: str, text: str) -> None:
+        body = {"session": self.reader.session, "text": text, "client_id": client}
+        status, answer = self.api("POST", "/api/queue", body)
+        assert status == 200, (status, answer)
+        self.acknowledged.add(client)
 
     def _lead(self) -> None:
         """Do what the state asks for, as a person would, until all has been said."""
-        one = f"/api/agent/sessions/{self.reader.session}"
-        self.queued = False
+        self._go_on_to_the_end()
+        assert self.acknowledged == {"first", "later"}, self.acknowledged
+        self._finish()
+
+    def _go_on_to_the_end(self) -> None:
+        """Until nothing runs, nothing waits, and nothing is queued."""
         while True:
-            assert time.monotonic() < self.deadline, f"the story of {self.kills} came to no end"
-            status, view = self.api("GET", one)
+            assert time.monotonic() < self.deadline, f"the story of {self.planned} came to no end"
+            status, view = self.api("GET", f"/api/agent/sessions/{self.reader.session}")
             assert status == 200, (status, view)
             row = view["session"]
             if row["status"] == "running":
                 self._meddle(view)
-                time.sleep(0.01)
-            elif row["status"] == "idle" and self._is_over(view):
-                break
             elif row["status"] != "idle":
                 self._go_on(row)
-        self._finish()
+            elif self._is_over():
+                break
+            time.sleep(0.01)
 
     def _go_on(self, row: dict[str, Any]) -> None:
         session = self.reader.session
         match row["status"]:
             case "waiting_approval":
-                if not self.queued:
-                    queued = {"session": session, "text": "And then?", "client_id": "later"}
-                    self.queued = self.api("POST", "/api/queue", queued)[0] == 200
+                if "later" not in self.acknowledged:
+                    self._queue("later", "And then?")
                 asked = {"session": session, "approved": True, "id": row["pending_approval"]}
                 self.api("POST", "/api/agent/approval", asked)
             case "waiting_answer":
@@ -193,11 +217,13 @@ class Trial:
             else:
                 self.api("POST", "/api/agent/stop", {"session": self.reader.session})
 
-    def _is_over(self, view: dict[str, Any]) -> bool:
+    def _is_over(self) -> bool:
+        """What was idle a moment ago still is, and nothing is queued: what is said by itself is
+        said in between."""
         _, queue = self.api("GET", f"/api/queue?session={self.reader.session}")
         if not queue["items"]:
-            said = [b for b in view["blocks"] if b["type"] in ("user", "message")]
-            return len([b for b in said if b["type"] == "user"]) >= 2
+            _, view = self.api("GET", f"/api/agent/sessions/{self.reader.session}")
+            return view["session"]["status"] == "idle"
         if self.stopped:  # else what is queued is said by itself, whoever died meanwhile
             first = {"session": self.reader.session, "id": queue["items"][0]["id"]}
             self.api("POST", "/api/queue/send", first)
@@ -220,16 +246,8 @@ class Trial:
         session = self.reader.session
         status, _ = self.api("POST", "/api/agent/compact", {"session": session})
         assert status in (200, 409), status
-        more = {"session": session, "text": "And after all?", "client_id": "after"}
-        assert self.api("POST", "/api/queue", more)[0] == 200
-        while True:
-            assert time.monotonic() < self.deadline, f"the story of {self.kills} came to no end"
-            _, view = self.api("GET", f"/api/agent/sessions/{session}")
-            last = view["blocks"][-1]
-            if view["session"]["status"] == "idle" and last["type"] == "message":
-                break
-            if view["session"]["status"] == "interrupted":
-                self._go_on(view["session"])
+        self._queue("after", "And after all?")
+        self._go_on_to_the_end()
 
     # --- what must hold -------------------------------------------------------------------
 
@@ -247,51 +265,62 @@ class Trial:
     def _check(self) -> None:
         if self.deletes:
             status, _ = self.api("GET", f"/api/agent/sessions/{self.reader.session}")
-            self.faults["deleted sessions there"] += status != 404
+            self._fault("deleted sessions there", status != 404)
             return
         _, view = self.api("GET", f"/api/agent/sessions/{self.reader.session}?limit=1000")
         blocks: list[dict[str, Any]] = view["blocks"]
         said = Counter(b.get("client_id") for b in blocks if b["type"] == "user")
-        for client in ("first", "later", *(["after"] if self.compacts else [])):
-            self.faults["messages lost"] += said[client] == 0
-            self.faults["messages doubled"] += said[client] > 1
+        lost = sorted(client for client in self.acknowledged if not said[client])
+        doubled = sorted(client for client in self.acknowledged if said[client] > 1)
+        self._fault("messages lost", len(lost), f"{lost} of {shown(view)}")
+        self._fault("messages doubled", len(doubled), doubled)
+        self._fault("messages unanswered", blocks[-1]["type"] == "user", shown(view))
         made = sum(b["type"] == "summary" for b in blocks)
-        self.faults["summaries lost"] += self.compacts and made == 0
+        self._fault("summaries lost", self.compacts and made == 0)
         self._check_tools(blocks)
         self._check_reader(view)
 
     def _check_tools(self, blocks: list[dict[str, Any]]) -> None:
         calls = [b for b in blocks if b["type"] == "tool"]
         results = Counter(b["call"] for b in blocks if b["type"] == "tool_result")
-        self.faults["calls without one result"] += sum(results[call["id"]] != 1 for call in calls)
-        self.faults["calls lost"] += len(calls) != CALLS
+        odd = [call["name"] for call in calls if results[call["id"]] != 1]
+        self._fault("calls without one result", len(odd), odd)
+        self._fault("calls lost", len(calls) != CALLS, len(calls))
         unknown = any("unknown" in b["text"] for b in blocks if b["type"] == "tool_result")
         for name, whose in (("log.txt", "tools"), ("below.txt", "tools of sub-agents")):
             log = self.project / name
             runs = log.read_text().count("ran") if log.exists() else 0
-            self.faults[f"{whose} run twice"] += runs > 1
-            self.faults[f"{whose} not run"] += runs == 0 and not unknown
+            self._fault(f"{whose} run twice", runs > 1)
+            self._fault(f"{whose} not run", runs == 0 and not unknown)
         out = self.project / "out.txt"
-        self.faults["files in halves"] += out.exists() and out.read_text() != CONTENT
-        self.faults["files not written"] += not out.exists() and not unknown
-        self.faults["temporary files left"] += self._leftovers()
+        self._fault("files in halves", out.exists() and out.read_text() != CONTENT)
+        self._fault("files not written", not out.exists() and not unknown)
+        self._fault("temporary files left", self._leftovers())
 
     def _leftovers(self) -> int:
         """After the sweep at the start, which is given some time."""
-        until = time.monotonic() + 5
+        until = time.monotonic() + ENOUGH
         while (left := list(self.project.glob(".shipmate-*"))) and time.monotonic() < until:
             time.sleep(0.05)
         return len(left)
 
     def _check_reader(self, view: dict[str, Any]) -> None:
         reader, blocks = self.reader, {b["id"]: b for b in view["blocks"]}
-        until = time.monotonic() + 5
+        until = time.monotonic() + ENOUGH
         while reader.blocks != blocks and time.monotonic() < until:
             time.sleep(0.01)
-        self.faults["blocks a reader has not"] += reader.blocks != blocks
-        self.faults["gaps"] += reader.gaps
-        self.faults["duplicates"] += reader.duplicates
-        self.faults["texts that differ"] += reader.wrong
+        differ = [name for name, block in blocks.items() if reader.blocks.get(name) != block]
+        differ += [name for name in reader.blocks if name not in blocks]
+        self._fault("blocks a reader has not", bool(differ), differ)
+        self._fault("gaps", reader.gaps)
+        self._fault("duplicates", reader.duplicates)
+        self._fault("texts that differ", reader.wrong)
+
+
+def shown(view: dict[str, Any]) -> str:
+    """The last of a session, for who reads a failure."""
+    kinds = [f"{b['type']} {b.get('client_id') or b.get('code') or ''}" for b in view["blocks"]]
+    return f"a session that is {view['session']['status']}: … {', '.join(kinds[-8:])}"
 
 
 def acknowledged(server: Served, body: dict[str, Any]) -> str:

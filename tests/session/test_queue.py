@@ -7,8 +7,8 @@ import pytest
 
 from shipmate.errors import ConflictError, NotFoundError, ShipmateError
 from shipmate.llm.scripted import call, say
-from shipmate.protocol import Attachment, Message, QueueChanged, Queued, System, User
-from shipmate.session import queue
+from shipmate.protocol import Attachment, QueueChanged, Queued, System, User
+from shipmate.session import queue, rounds
 from tests.play import Stage, decode_event, stage
 from tests.session.trade import TOOLS, log_of
 
@@ -72,15 +72,17 @@ async def test_a_stop_holds_the_queue_until_the_user_goes_on(tmp_path: Path) -> 
         assert await said(server, session) == ["first", "go on", "later"]
 
 
-async def test_a_stop_just_after_the_final_answer_holds_the_queue_too(tmp_path: Path) -> None:
+async def test_a_stop_just_after_the_final_answer_holds_the_queue_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed: list[str] = []
+    monkeypatch.setattr(rounds, "point", passed.append)
     async with stage(tmp_path, [say("One."), say("Two.")], tools=TOOLS) as server:
         session = await server.create()
         await server.executor.send(session, "first")
         await server.executor.queue.add(session, "later")
         async with server.executor.door.turn(session):
-            while not await server.blocks(session, Message):
-                await asyncio.sleep(0)
-            for _ in range(20):  # the round comes to its end and stands in line for it
+            while "round.played" not in passed:  # then its end stands in line
                 await asyncio.sleep(0)
             stopping = asyncio.ensure_future(server.executor.stop(session))
             await asyncio.sleep(0)

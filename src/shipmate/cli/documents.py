@@ -49,11 +49,10 @@ async def _export(folder: Path, session: str, form: Format) -> bytes:
     Config.load(folder).secrets.recall()
     store = await SqliteStore.open(folder / DATABASE)
     try:
-        row = await store.session(session)
-        kept = await store.window(session, limit=ALL)
+        found = await store.view(session, limit=ALL)
     finally:
         await store.close()
-    return exported(row, kept, form, partial(stored, folder / FILES))
+    return exported(found.row, found.blocks, form, partial(stored, folder / FILES))
 
 
 def import_session(file: str, project: str, data: Path | None) -> int:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET
 
 from shipmate.database import usage
 from shipmate.database.integrity import SESSION_HASHED, row_hash
@@ -19,7 +18,6 @@ from shipmate.protocol import (
     AnyBlock,
     ContextUsage,
     Message,
-    Pending,
     SessionRow,
     User,
     clean,
@@ -137,19 +135,12 @@ def list_sessions(db: sqlite3.Connection, wanted: SessionFilter) -> list[Session
     return [to_row(row) for row in db.execute(query, (*values, wanted.limit))]
 
 
-def pending(db: sqlite3.Connection) -> list[tuple[SessionRow, list[Pending]]]:
-    """Sessions in which something waits for the user, with what waits, the oldest first."""
+def list_waiting(db: sqlite3.Connection) -> list[SessionRow]:
+    """Sessions in which something waits for the user."""
     query = (
         f"SELECT {_COLUMNS} FROM sessions WHERE pending_approval != '' OR pending_question != ''"  # noqa: S608 - fixed names
     )
-    found: list[tuple[SessionRow, list[Pending]]] = []
-    tail = "AND type IN ('approval_request', 'ask_user') ORDER BY pos"
-    for row in [to_row(columns) for columns in db.execute(query)]:
-        blocks = [decode_kept(kept.json) for kept in read_blocks(db, tail, row.id)]
-        waiting = [b for b in blocks if isinstance(b, Pending) and b.result is UNSET]
-        if waiting:
-            found.append((row, waiting))
-    return sorted(found, key=lambda one: one[1][0].at)
+    return [to_row(columns) for columns in db.execute(query)]
 
 
 def update_session(

@@ -19,8 +19,9 @@ from shipmate.database.journal import is_logged
 from shipmate.database.migrations import is_older, migrate
 from shipmate.database.queue import Revise, read_queue, read_waiting, revise_queue
 from shipmate.database.rules import change_rule, delete_rule, insert_rules, read_rules
-from shipmate.database.store import Kept, LiveText, SessionFilter, Written
+from shipmate.database.store import Kept, LiveText, SessionFilter, View, Written
 from shipmate.database.usage import UsageRow
+from shipmate.database.views import pending, read_view, read_window
 from shipmate.database.writer import Writer, connect, explain
 from shipmate.errors import StorageError
 from shipmate.faults import point
@@ -66,7 +67,8 @@ class SqliteStore:
         return await self._writer.run(work)
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do `work` on a reader's connection, off the event loop's thread."""
+        """Do `work` on a reader's connection, off the event loop's thread. All it reads stood at
+        one moment."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -75,7 +77,12 @@ class SqliteStore:
             if db is None:
                 db = self._local.db = connect(self.path)
                 self._connections.append(db)
-            return work(db)
+            db.execute("BEGIN")
+            try:
+                return work(db)
+            finally:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")  # nothing was written
         except sqlite3.Error as error:
             raise explain(error) from error
 
@@ -148,10 +155,10 @@ class SqliteStore:
         return await self.read(lambda db: rows.read_blocks(db, tail, *values, size=size))
 
     async def window(self, session: str, before: int = 0, limit: int = 100) -> list[Kept]:
-        tail = "AND (? = 0 OR pos < ?) ORDER BY pos DESC LIMIT ?"
-        values = (session, before, before, limit)
-        kept = await self.read(lambda db: rows.read_blocks(db, tail, *values))
-        return kept[::-1]
+        return await self.read(lambda db: read_window(db, session, before, limit))
+
+    async def view(self, session: str, before: int = 0, limit: int = 100) -> View:
+        return await self.read(lambda db: read_view(db, session, before, limit))
 
     async def of_type(self, session: str, kind: str) -> list[Kept]:
         tail = "AND type = ? ORDER BY pos"
@@ -167,7 +174,7 @@ class SqliteStore:
         return await self._writer.run(lambda db: revise_queue(db, session, revise))
 
     async def pending(self) -> list[tuple[SessionRow, list[Pending]]]:
-        return await self.read(rows.pending)
+        return await self.read(pending)
 
     async def rules(self) -> Sequence[Rule]:
         while self._rules is None:

@@ -42,6 +42,17 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """A session as it stood at one moment."""
+
+    row: SessionRow
+    blocks: list[Kept]
+    """A window of them, by `pos`."""
+    pending: list[Pending]
+    """All that wait for the user, the oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionFilter:
     project: str = ""
     archived: bool | None = False
@@ -131,6 +142,10 @@ class Store(Protocol):
 
     async def window(self, session: str, before: int = 0, limit: int = 100) -> list[Kept]:
         """The last `limit` blocks (before the place `before`), by `pos`."""
+        ...
+
+    async def view(self, session: str, before: int = 0, limit: int = 100) -> View:
+        """The session with the window of its blocks that `window` gives, at one moment."""
         ...
 
     async def of_type(self, session: str, kind: str) -> list[Kept]:

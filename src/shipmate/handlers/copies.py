@@ -60,11 +60,10 @@ async def fork_session(call: Call[Fork]) -> Answer:
 async def export_session(call: Call[Export]) -> Answer:
     """The whole session as a file: Markdown, a page without scripts, or JSON to be imported."""
     form, store = call.given.format, call.house.executor.store
-    row = await store.session(call.path["id"])
-    kept = await store.window(row.id, limit=ALL)
+    found = await store.view(call.path["id"], limit=ALL)
     load = partial(stored, call.house.files)
-    content = await asyncio.to_thread(export, row, kept, form, load)
-    name = file_name(row, form)
+    content = await asyncio.to_thread(export, found.row, found.blocks, form, load)
+    name = file_name(found.row, form)
     plain = name.encode("ascii", "replace").decode().replace("?", "_")
     headers = {
         "Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}",

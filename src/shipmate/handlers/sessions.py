@@ -146,19 +146,15 @@ async def one_session(call: Call[Window]) -> Answer:
     """One session: its row, a window of its blocks from the end, what waits, what is being
     said. Poll it, or follow from `last_seq`."""
     session, asked, executor = call.path["id"], call.given, call.house.executor
-    row = await executor.store.session(session)
-    kept = await executor.store.window(session, asked.before, asked.limit + 1)
-    more = len(kept) > asked.limit
-    pending: list[Pending] = []
-    if row.pending_approval or row.pending_question:
-        pending = (await executor.door.transcript(session)).pending()
+    found = await executor.store.view(session, asked.before, asked.limit + 1)
+    more = len(found.blocks) > asked.limit
     view = _RawView(
-        session=row,
-        blocks=[msgspec.Raw(block.json) for block in kept[more:]],
-        pending=pending,
+        session=found.row,
+        blocks=[msgspec.Raw(block.json) for block in found.blocks[more:]],
+        pending=found.pending,
         live=_live(call.house, session),
         epoch=numbering(call.house.epoch, session),
-        last_seq=row.last_seq,
+        last_seq=found.row.last_seq,
         more=more,
     )
     return msgspec.json.encode(view)

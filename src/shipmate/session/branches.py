@@ -56,8 +56,8 @@ async def branch(  # noqa: PLR0913 - what it is made of, where it is put, whose 
     made = new_session_id(client_id, owner)
     if client_id and (known := await _made_before(executor, made, client_id if text else "")):
         return known
-    row = await executor.store.session(session)
-    found = items(await executor.store.window(session, limit=ALL))
+    view = await executor.store.view(session, limit=ALL)
+    row, found = view.row, items(view.blocks)
     target = _target(found, block, session)
     given = _edited(found, target) if text else []
     if text:

@@ -59,7 +59,7 @@ class Engine:
     async def _drive(self, session: str) -> None:
         try:
             await self._run(session, lambda: self._asked_again(session))
-            while self._asked_again(session):
+            while self._asked_again(session) and not self.ending(session):
                 await self._run(session, lambda: self._asked_again(session))
         finally:
             self._forget(session)

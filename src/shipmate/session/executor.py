@@ -160,7 +160,7 @@ class Executor:
 
     async def _say(self, session: str, user: User, attachments: Sequence[Attachment]) -> User:
         closed: list[AnyBlock] = []
-        fields = None
+        fields: dict[str, Any] = {"status": "running"}  # whatever its round is about to keep
         if not self.runs(session):
             transcript = await self.door.transcript(session)
             closed = close_open(transcript, "moved_on", "Not run: the user moved on.")
@@ -251,6 +251,7 @@ class Executor:
                 raise ConflictError("There is nothing to dismiss: the round was not cut off.")
             transcript = await self.door.transcript(session)
             closed = close_open(transcript, "moved_on", "Not run: the round was interrupted.")
+            closed += await self.queue.hold(session, transcript, ran=True)
             await self.door.record(session, *closed, row={**NOTHING_WAITS, "status": "idle"})
             point("dismiss.recorded")
 

@@ -55,7 +55,7 @@ class Rounds:
     ending: Callable[[str], str]
     """Why the session's round is being ended, `STOP` or `SHUTDOWN`; empty when it is not."""
     finished: Callable[[SessionRow, Agent, Transcript], None]
-    """Told of each round that came to its final answer."""
+    """Told of each round that came to its final answer, when that is kept."""
     ledgers: Ledgers
     crews: dict[str, Crew] = field(default_factory=dict[str, Crew])
     """The sub-agents of the rounds that run, by session."""
@@ -99,17 +99,14 @@ class Rounds:
                 self._cut_again(session)
                 async with self.door.turn(session):  # no command is half done now
                     if not again():
-                        row = await self._close(session, transcript, end)
+                        await self._close(session, transcript, end)
                         point("round.closed")
-                        break
+                        return
         except asyncio.CancelledError:
             await self.door.settled(session)
             point("round.cut")
             if self.door.row(session).status == "running":  # else it had come to its end
                 await self._close(session, transcript, self._cut(session, transcript))
-            return
-        if end.done.finished and end.agent:
-            self.finished(row, end.agent, transcript)
 
     async def _played(self, session: str, transcript: Transcript) -> End:
         """Play the round; each way in which it can fail is an end, too."""
@@ -166,34 +163,35 @@ class Rounds:
         closed = close_open(transcript, "stop", "Not run: stopped by the user.")
         return End(Done(finished=False, reason="stopped"), (*said, *closed))
 
-    async def _close(self, session: str, transcript: Transcript, end: End) -> SessionRow:
+    async def _close(self, session: str, transcript: Transcript, end: End) -> None:
+        try:
+            await self._keep_end(session, transcript, end)
+        except StorageError as unsaved:  # the disk is full: it is shown, and kept later
+            log.warning("the end of session %s could not be kept: %s", session, unsaved)
+            self.door.tell(structs.replace(end.done, session=session))
+            work = self._close_later(session, end)
+            self.tasks.start(work, f"keeping the end of {session}")
+
+    async def _keep_end(self, session: str, transcript: Transcript, end: End) -> None:
         done = structs.replace(end.done, session=session)
         waiting = transcript.waiting_fields(but=[block.id for block in end.blocks])
         status = _status(done, waits=bool(waiting["pending_question"]))
         fields = {**waiting, "status": status, "error": done.error}
-        try:
-            return (await self.door.record(session, *end.blocks, row=fields, then=done)).row
-        except StorageError as unsaved:  # the disk is full: it is shown, and kept later
-            log.warning("the end of session %s could not be kept: %s", session, unsaved)
-        self.door.tell(done)
-        self.tasks.start(
-            self._close_later(session, end.blocks, fields, done), f"keeping the end of {session}"
-        )
-        return self.door.row(session)
+        written = await self.door.record(session, *end.blocks, row=fields, then=done)
+        if done.finished and end.agent:
+            self.finished(written.row, end.agent, transcript)
 
-    async def _close_later(
-        self, session: str, blocks: tuple[AnyBlock, ...], fields: dict[str, Any], done: Done
-    ) -> None:
+    async def _close_later(self, session: str, end: End) -> None:
         """Try until it is kept, or until the session goes on. Who came meanwhile saw a round that
         runs: they are told how it ended."""
         while True:
             await asyncio.sleep(AGAIN_SECONDS)
             async with self.door.turn(session):
                 try:
-                    await self.door.transcript(session)
+                    transcript = await self.door.transcript(session)
                     if self.door.row(session).status != "running" or self.running(session):
                         return
-                    await self.door.record(session, *blocks, row=fields, then=done)
+                    await self._keep_end(session, transcript, end)
                 except NotFoundError:
                     return
                 except StorageError:

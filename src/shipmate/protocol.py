@@ -179,6 +179,8 @@ class User(Block, frozen=True, kw_only=True, tag="user"):
 
     text: str
     client_id: str = ""
+    steers: bool = False
+    """It was said while a round ran, and belongs to that round; else it began one."""
 
 
 class Attachment(Block, frozen=True, kw_only=True, tag="attachment"):

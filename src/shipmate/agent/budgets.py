@@ -94,17 +94,17 @@ class Spending:
     """What the blocks of a session, in all its threads, tell of it."""
 
     _tokens: dict[str, int] = field(default_factory=dict[str, int])
-    """By message, since the last message of the user."""
+    """By message, in this round."""
     _costs: dict[str, float] = field(default_factory=dict[str, float])
     _asked: dict[str, AskUser] = field(default_factory=dict[str, AskUser])
     _round: set[str] = field(default_factory=set[str])
-    """Questions since the last message of the user."""
+    """Questions of this round."""
     _calls: Counter[str] = field(default_factory=Counter[str])
     _seen: set[str] = field(default_factory=set[str])
 
     def add(self, block: AnyBlock) -> None:
         match block:
-            case User():
+            case User(steers=False):
                 for known in (self._tokens, self._costs, self._round, self._calls, self._seen):
                     known.clear()
             case Message():

@@ -49,9 +49,9 @@ class Transcript:
     last_user: User | None = None
     last_message: Message | None = None
     steps: int = 0
-    """Replies of the model since the last message of the user."""
+    """Replies of the model in this round."""
     steps_below: int = 0
-    """Replies of all sub-agents since the last message of the user."""
+    """Replies of all sub-agents in this round."""
     tokens: int = 0
     """Tokens of all its replies."""
     calls: int = 0
@@ -105,7 +105,9 @@ class Transcript:
         self.guard.add(block)
         match block:
             case User():
-                self.last_user, self.steps, self.steps_below = block, 0, 0
+                self.last_user = block
+                if not block.steers:
+                    self.steps, self.steps_below = 0, 0
                 self.users[block.client_id or block.id] = block
                 self.unheard.append(block)
                 self._said.add(block.id)

@@ -161,8 +161,10 @@ class Executor:
     async def _say(self, session: str, user: User, attachments: Sequence[Attachment]) -> User:
         closed: list[AnyBlock] = []
         fields: dict[str, Any] = {"status": "running"}  # whatever its round is about to keep
-        if not self.runs(session):
-            transcript = await self.door.transcript(session)
+        transcript = await self.door.transcript(session)
+        if self.runs(session):
+            user = structs.replace(user, steers=not transcript.spending.stopped)
+        else:
             closed = close_open(transcript, "moved_on", "Not run: the user moved on.")
             fields = self._begun(session, user.text)
         written = await self.door.record(session, *closed, *attachments, user, row=fields)
@@ -174,10 +176,8 @@ class Executor:
         return said
 
     def _begun(self, session: str, text: str) -> dict[str, Any]:
-        fields: dict[str, Any] = {**NOTHING_WAITS, "status": "running"}
-        if not self.door.row(session).title:
-            fields["title"] = provisional(text)
-        return fields
+        fields = {**NOTHING_WAITS, "status": "running"}
+        return fields if self.door.row(session).title else {**fields, "title": provisional(text)}
 
     # --- deciding -----------------------------------------------------------------------
 
@@ -236,9 +236,7 @@ class Executor:
     async def resume(self, session: str) -> None:
         """Go on with a round that was interrupted, or that failed."""
         async with self.door.turn(session):
-            row = await self.store.session(session)
-            if row.status not in ("interrupted", "error"):
-                raise ConflictError("There is nothing to resume: the round was not cut off.")
+            await self._check_cut_off(session, "resume")
             await self.door.record(session, row={"status": "running", "error": ""})
             point("resume.recorded")
             self._engine.advance(session)
@@ -246,14 +244,16 @@ class Executor:
     async def dismiss(self, session: str) -> None:
         """Leave a round that was interrupted as it is; what was open is closed."""
         async with self.door.turn(session):
-            row = await self.store.session(session)
-            if row.status not in ("interrupted", "error"):
-                raise ConflictError("There is nothing to dismiss: the round was not cut off.")
+            await self._check_cut_off(session, "dismiss")
             transcript = await self.door.transcript(session)
             closed = close_open(transcript, "moved_on", "Not run: the round was interrupted.")
             closed += await self.queue.hold(session, transcript, ran=True)
             await self.door.record(session, *closed, row={**NOTHING_WAITS, "status": "idle"})
             point("dismiss.recorded")
+
+    async def _check_cut_off(self, session: str, what: str) -> None:
+        if (await self.store.session(session)).status not in ("interrupted", "error"):
+            raise ConflictError(f"There is nothing to {what}: the round was not cut off.")
 
     async def update(self, session: str, **fields: Any) -> SessionRow:
         """Change the row; see `session.changing`."""

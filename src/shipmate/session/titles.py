@@ -59,9 +59,10 @@ class Titles:
 
     def finished(self, row: SessionRow, agent: Agent, transcript: Transcript) -> None:
         """A round came to its final answer."""
-        if not agent.titles or len(transcript.users) != 1 or not transcript.last_message:
+        began = [user for user in transcript.users.values() if not user.steers]
+        if not agent.titles or len(began) != 1 or not transcript.last_message:
             return
-        task = next(iter(transcript.users.values())).text
+        task = began[0].text
         if row.title == provisional(task):
             answer = transcript.last_message.text
             title = self._title(row, agent, task, answer)

@@ -38,7 +38,7 @@ class ReadGuard:
         """Take in a kept block. With a new round, or a compaction, nothing was read yet; what the
         agent saw before, it still has seen."""
         match block:
-            case User() | Summary():
+            case User(steers=False) | Summary():
                 self.reads.clear()
             case ToolResult() if block.call in self._counted:
                 self._counted.discard(block.call)

@@ -3181,6 +3181,8 @@ export interface components {
             seq: number;
             /** @default  */
             session: string;
+            /** @default false */
+            steers?: boolean;
             text: string;
             /** @enum {unknown} */
             type: "user";

@@ -105,12 +105,7 @@ class Transcript:
         self.guard.add(block)
         match block:
             case User():
-                self.last_user = block
-                if not block.steers:
-                    self.steps, self.steps_below = 0, 0
-                self.users[block.client_id or block.id] = block
-                self.unheard.append(block)
-                self._said.add(block.id)
+                self._add_user(block)
             case Message():
                 self._add_message(block)
             case ToolCall():
@@ -123,6 +118,14 @@ class Transcript:
                 self.todo = block
             case _:
                 pass
+
+    def _add_user(self, user: User) -> None:
+        self.last_user = user
+        if not user.steers:
+            self.steps, self.steps_below = 0, 0
+        self.users[user.client_id or user.id] = user
+        self.unheard.append(user)
+        self._said.add(user.id)
 
     def _add_message(self, message: Message) -> None:
         self.last_message = message

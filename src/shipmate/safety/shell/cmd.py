@@ -14,6 +14,10 @@ TOKEN = re.compile(
     | (?P<plain>.)""",
     re.X | re.S,
 )
+SET = re.compile(r"\bset\s+(?:\"(\w+)=([^\"]*)\"|(\w+)=([^&|\n]*))", re.I)
+ITEMS = re.compile(r"\bin\s*\(([\w\s.,;-]*)\)\s*do\b", re.I)
+"""A set of plain names: neither patterns nor numbers of `/l`."""
+MAX_ITEMS = 8
 KNOWN = {"%comspec%": "cmd", "%systemroot%": r"C:\Windows", "%windir%": r"C:\Windows", "%cd%": "."}
 FOR = re.compile(
     r"\bfor\s+(?:/[dlr]\s+(?:[^\s%(]+\s+)?)?%%?(\w)\s+in\s*\([^()'\"`|&<>]*\)\s*do\b", re.I
@@ -41,22 +45,37 @@ def judge_cmd_script(inquiry: Inquiry, text: str, scope: Scope, feed: str | None
     if FOR.search(text):
         found.append(ask("control", "The command is a loop."))
         text = _unrolled(text)
-    scope = replace(scope, shell="cmd", variables={}, functions={})  # noqa: S604 - a name, nothing runs
+    scope = replace(scope, shell="cmd", variables=_assigned(text), functions={})  # noqa: S604
     for command, piped in _commands(text):
-        words, targets = _words(command)
+        words, targets, fed = _words(command, scope.variables)
         found.extend(places.write(t.replace("\\", "/"), scope) for t in targets if not _nul(t))
         if words and HIDDEN in words[0]:
             found.append(danger("hidden-command", "The name of the command is not visible."))
         elif words:
-            found.append(inquiry.command(words, scope, HIDDEN if piped else feed))
+            found.append(inquiry.command(words, scope, HIDDEN if piped or fed else feed))
     return worst(found)
+
+
+def _assigned(text: str) -> dict[str, str]:
+    """The variables that the text sets to one value."""
+    found = dict[str, str]()
+    for quoted, inner, name, value in SET.findall(text):
+        key, given = (quoted or name).lower(), inner if quoted else value
+        found[key] = given if found.get(key, given) == given else HIDDEN
+    return found
 
 
 def _unrolled(text: str) -> str:
     """Bodies of loops over names alone: the loop's variable is one that is not known."""
     while match := FOR.search(text):
-        body = re.sub(rf"%%?(~\w*)?{match[1]}(?![\w%])", lambda _: "%item%", text[match.end() :])
-        text = text[: match.start()] + body
+        items = ITEMS.search(match[0])
+        values = re.split(r"[\s,;]+", items[1].strip()) if items else []
+        known = (
+            values if 0 < len(values) <= MAX_ITEMS and "/l" not in match[0].lower() else ["%item%"]
+        )
+        variable = re.compile(rf"%%?(~\w*)?{match[1]}(?![\w%])")
+        bodies = [variable.sub(lambda _, v=v: v, text[match.end() :]) for v in known]
+        text = text[: match.start()] + "\n".join(bodies)
     return text
 
 
@@ -74,16 +93,17 @@ def _commands(text: str) -> Iterator[tuple[str, bool]]:
     yield text[start:].strip(), piped
 
 
-def _words(command: str) -> tuple[list[str], list[str]]:
-    """The words of a command, and the targets of its redirections."""
+def _words(command: str, variables: dict[str, str]) -> tuple[list[str], list[str], bool]:
+    """The words of a command, the targets of its redirections, and whether it reads a file."""
     previous = ""
     while command != previous:
         previous, command = command, SKIPPED.sub("", command.strip())
     if re.match(r"rem\b|::", command, re.I):
-        return [], []
-    words, targets, word, into = list[str](), list[str](), "", words_of(command)
-    redirecting = False
-    for kind, piece in into:
+        return [], [], False
+    words, targets, word = list[str](), list[str](), ""
+    redirecting = fed = False
+    for kind, piece in words_of(command, variables):
+        fed |= kind == "redirect" and piece == "<"
         if kind in {"blank", "redirect"}:
             (targets if redirecting and word else words).extend([word] if word else [])
             redirecting = redirecting and not word
@@ -92,10 +112,10 @@ def _words(command: str) -> tuple[list[str], list[str]]:
         else:
             word += piece
     (targets if redirecting else words).extend([word] if word else [])
-    return _glued(words), targets
+    return _glued(words), targets, fed
 
 
-def words_of(command: str) -> Iterator[tuple[str, str]]:
+def words_of(command: str, variables: dict[str, str]) -> Iterator[tuple[str, str]]:
     for match in TOKEN.finditer(command):
         kind, piece = str(match.lastgroup), match[0]
         if kind == "escape":
@@ -103,6 +123,9 @@ def words_of(command: str) -> Iterator[tuple[str, str]]:
         elif kind == "quoted":
             piece = piece.strip('"')
         elif kind == "variable":
+            if given := variables.get(piece[1:-1].lower()):
+                yield from words_of(given, {})
+                continue
             piece = KNOWN.get(piece.lower(), HIDDEN)
         yield kind, piece
 

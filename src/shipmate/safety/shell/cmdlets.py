@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from shipmate.safety.shell import places
 from shipmate.safety.shell.call import Call, Judge, program
+from shipmate.safety.shell.flow import downloaded
 from shipmate.safety.shell.risk import HIDDEN, SAFE, Finding, ask, block, danger
 from shipmate.safety.shell.services import always
 
@@ -12,7 +14,7 @@ ALIASES: dict[str, str] = {
     **dict.fromkeys(("rm", "ri", "del", "erase", "rd", "rmdir"), "remove-item"),
     **dict.fromkeys(("gci", "ls", "dir"), "get-childitem"),
     **dict.fromkeys(("gc", "cat", "type"), "get-content"),
-    **dict.fromkeys(("iex",), "invoke-expression"),
+    "iex": "invoke-expression",
     **dict.fromkeys(("iwr", "curl", "wget"), "invoke-webrequest"),
     "irm": "invoke-restmethod",
     **dict.fromkeys(("saps", "start"), "start-process"),
@@ -48,6 +50,25 @@ ALIASES: dict[str, str] = {
     "cls": "clear-host",
     "md": "new-item",
     "mkdir": "new-item",
+    "icim": "invoke-cimmethod",
+    "iwmi": "invoke-wmimethod",
+    "sal": "set-alias",
+    "nal": "new-alias",
+    "sp": "set-itemproperty",
+    "rp": "remove-itemproperty",
+    "ii": "invoke-item",
+    "etsn": "enter-pssession",
+    "nsn": "new-pssession",
+    "sasv": "start-service",
+    "spsv": "stop-service",
+    "ac": "add-content",
+    "cli": "clear-item",
+    "tee": "tee-object",
+    **dict.fromkeys(("compare", "diff"), "compare-object"),
+    "gal": "get-alias",
+    "gsv": "get-service",
+    "gp": "get-itemproperty",
+    "rvpa": "resolve-path",
     "rni": "rename-item",
     "ren": "rename-item",
 }
@@ -80,6 +101,19 @@ ALWAYS: dict[str, str] = {
                     "Changes the system or runs code unseen."),
 }  # fmt: skip
 BLOCKED = frozenset({"format-volume", "clear-disk", "initialize-disk", "reset-physicaldisk"})
+SYSTEM = re.compile(
+    r"(set|new|add|remove|disable|enable|stop|start|restart|clear|reset|rename|register|unregister"
+    r"|invoke|suspend|uninstall|revoke|grant|block|unblock|mount|dismount|resize|repair|unlock"
+    r"|update|unprotect)-"
+    r"(netfirewall|local(user|group)|service$|scheduled|mp|bitlocker|smb|net(adapter|ip|route|dns)"
+    r"|dns|ad[a-z]|vm|wmi|cim|partition|disk|volume|physicaldisk|virtualdisk|storagepool|computer"
+    r"|acl$|executionpolicy|ps(remoting|sessionconfiguration)|windows|pnpdevice|appx|eventlog"
+    r"|tpm|secureboot|uac|hotfix|bcd|shadow|restorepoint|mailbox|az[a-z]|mg[a-z])"
+    r"|(disable|uninstall)-(?!module|script|package)\w+|checkpoint-computer|restore-computer",
+    re.I,
+)
+"""Verbs that change, and what of the machine they change."""
+SECRETS = frozenset("get-secret unlock-secretstore export-pfxcertificate".split())
 PROFILE = re.compile(r"\$\{?profile\b|profile\.ps1", re.I)
 SENT = re.compile(r"-inf\w*", re.I)
 
@@ -107,6 +141,8 @@ def judge_remove(call: Call) -> Iterator[Finding]:
         yield danger("remove-item", "Deletes files recursively or by force.")
     if call.feed and re.search(r"-r(ec\w*)?\b", call.feed, re.I):
         yield danger("remove-item", "Deletes everything that was found in all folders.")
+    if any(re.fullmatch(r"@\w+", word) for word in call.args):
+        yield danger("hidden-option", "The options are kept in a variable.")
     targets = plain(call)
     roots = [t for t in targets if re.fullmatch(r"([a-z]:)?/?\*?|~/?\*?", t, re.I)]
     if flag(call, "recurse") and any(t != "*" for t in roots):
@@ -162,11 +198,24 @@ def judge_write(call: Call) -> Iterator[Finding]:
     yield ask("write", "Changes files.")
     if PROFILE.search(" ".join(call.args)):
         yield danger("guarded-place", "Changes a startup file.")
-    yield from (places.write(word, call.scope) for word in plain(call) if " " not in word)
+    named = plain(call)
+    content = call.name in {"set-content", "add-content", "out-file", "tee-object"}
+    yield from (places.write(w, call.scope) for w in named if not (content and " " in w))
+    if call.name == "new-item" and re.search(r"symbolic|junction|hardlink", " ".join(named), re.I):
+        roots = [w for w in named if re.fullmatch(r"([a-z]:)?/(users|windows)?/?|~/?", w, re.I)]
+        if roots:
+            yield danger("link-outside", "Links to a drive, a home or a folder of the system.")
 
 
 def judge_web(call: Call) -> Iterator[Finding]:
     yield ask("network", "Uses the network.")
+    for option, value in pairwise(call.args):
+        path = value.replace("\\", "/")
+        if re.match(r"-(o|des)", option, re.I) and HIDDEN not in value:
+            yield places.write(path, call.scope)
+            downloaded(call, path)
+    if call.name == "start-bitstransfer":
+        downloaded(call, call.args[-1].replace("\\", "/"))
     if "169.254.169.254" in " ".join(call.args):
         yield danger("metadata", "Asks the metadata service of a cloud, which gives keys.")
     for path in _sent(call):
@@ -198,6 +247,13 @@ JUDGES: dict[str, Judge] = {
     **dict.fromkeys(FILES, judge_files),
     **dict.fromkeys(("set-content", "add-content", "new-item", "copy-item", "move-item", "out-file",
                      "clear-content", "rename-item", "tee-object", "export-csv"), judge_write),
-    **dict.fromkeys(("invoke-webrequest", "invoke-restmethod"), judge_web),
+    **dict.fromkeys(("invoke-webrequest", "invoke-restmethod", "start-bitstransfer"), judge_web),
 }  # fmt: skip
 READERS = TEXT | FILES
+
+
+def named(name: str) -> Judge | None:
+    """Cmdlets that change the machine, by the words they are made of."""
+    if name in SECRETS:
+        return always("Reads keys.")
+    return always("Changes the machine.") if SYSTEM.match(name) else None

@@ -18,6 +18,9 @@ HIJACK = re.compile(
 OPTIONS = {
     "NODE_OPTIONS": r"(^|\s)(-r|--(require|import|loader|experimental-loader|inspect))",
     "ENV": r"/",
+    "GIT_DIR": r"^(?!\.git/?$)",
+    "GIT_COMMON_DIR": r"^(?!\.git/?$)",
+    "HISTFILE": r"^(/dev/null)?$",
     "LESS": r"[!+]",
     "MAKEFLAGS": r"eval|SHELL",
     **dict.fromkeys(

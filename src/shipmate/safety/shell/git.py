@@ -44,7 +44,7 @@ RUNNING_KEY = re.compile(
 )
 RUNNING_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "grep": ("O", ("open-files-in-pager",)),
-    "clone": ("u", ("upload-pack", "template", "config")),
+    "clone": ("u", ("upload-pack", "template")),
     "fetch": ("", ("upload-pack",)),
     "pull": ("", ("upload-pack",)),
     "ls-remote": ("", ("upload-pack", "exec")),
@@ -110,8 +110,8 @@ def _nothing(_call: Call) -> Iterator[Finding]:
 
 
 def _reading(call: Call) -> Iterator[Finding]:
-    if call.has(long=("output",)) and call.words[0] in {"diff", "log", "show"}:
-        yield ask("write", "Writes a file.")
+    for path in call.values("", ("output",)):
+        yield places.write(path, call.scope)
     if call.has(long=("textconv", "no-index", "contents")):
         yield ask("option", "May run a configured program, or read elsewhere.")
     for word in call.args:
@@ -121,6 +121,11 @@ def _reading(call: Call) -> Iterator[Finding]:
 
 def _lighter(finding: Finding) -> Finding:
     return finding if finding.risk < Risk.DANGEROUS or finding.rule == "secret" else SAFE
+
+
+def _clone(call: Call) -> Iterator[Finding]:
+    for setting in call.values("c", ("config",)):
+        yield configured(setting.partition("=")[0])
 
 
 def _clean(call: Call) -> Iterator[Finding]:
@@ -207,6 +212,7 @@ def _inner(call: Call) -> Iterator[Finding]:
 
 
 RULES: dict[str, Rule] = {
+    "clone": _clone,
     "clean": _clean,
     "push": _push,
     "reset": _reset,

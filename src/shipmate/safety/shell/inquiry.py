@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from shipmate.safety.shell import (
@@ -11,6 +12,7 @@ from shipmate.safety.shell import (
     git,
     interpreters,
     network,
+    places,
     readers,
     services,
     streams,
@@ -64,6 +66,8 @@ INDEXED = frozenset(
 )
 DECLARING = frozenset("export declare typeset local readonly".split())
 WINDOWS_SCRIPT = re.compile(r"^(?![a-z]:|[\\/]).*\.(bat|cmd|exe|com|ps1|vbs|js|msi)$", re.I)
+KEEPERS = frozenset("ssh-add ssh-keygen ssh-copy-id ssh-agent age sops ansible-playbook".split())
+"""Programs that are given keys to work with."""
 ABOUT = frozenset({"--help", "--version", "-V", "/?", "-version", "-help"})
 
 
@@ -118,8 +122,7 @@ class Inquiry:
             yield from arithmetic(" ".join(call.args))
         if path := _own_file(call):
             yield from interpreters.run_file(call, path, call.scope.shell)
-        if judge is not None:
-            yield from judge(call)
+        yield from judge(call) if judge is not None else _unknown(call)
         yield from readers.runs_programs(call)
 
     def script(self, text: str, shell: str, scope: Scope, feed: str | None) -> Finding:
@@ -141,9 +144,19 @@ def _judge_for(call: Call) -> tuple[Judge | None, bool]:
         for known in (name, interpreters.language(name)):
             if known in table:
                 return table[known], name in safe
-    if judge := disks.named(name):
+    if judge := disks.named(name) or wrappers.named(name) or cmdlets.named(name):
         return judge, False
     return None, name in DECLARING
+
+
+def _unknown(call: Call) -> Iterable[Finding]:
+    """A program that nothing is known of: a shell with its text among its words, as wrappers have
+    it, and keys that it is given."""
+    for at, (word, option) in enumerate(pairwise(call.args)):
+        if program(word) in interpreters.SHELLS and re.fullmatch(r"-[a-z]*c", option):
+            yield call.run(call.args[at:])
+    if call.name not in KEEPERS:
+        yield from (f for f in places.reads(call.args, call.scope) if f.rule == "secret")
 
 
 def _given(scope: Scope, words: Sequence[str] | None) -> Scope:

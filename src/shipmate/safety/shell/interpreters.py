@@ -35,6 +35,8 @@ INLINE: dict[str, str] = {
     "swift": "e",
     "ts-node": "ep",
     "tsx": "ep",
+    **dict.fromkeys(("jrunscript", "jjs", "gnuplot", "r", "racket", "clojure", "erl"), "e"),
+    **dict.fromkeys(("octave", "sbcl", "gst"), ""),
 }
 """Language: the short options whose value is code."""
 INLINE_LONG = ("eval", "print", "exec", "command", "run")

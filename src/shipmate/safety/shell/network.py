@@ -75,7 +75,7 @@ def judge_ssh(call: Call) -> Iterator[Finding]:
     for option in call.values("o"):
         if SSH_RUNS.match(option.strip()) and not re.search(r"=\s*no(ne)?$", option, re.I):
             yield danger("runs-program", "An option of ssh starts another program.")
-    if call.values("S") and call.name in {"scp", "sftp"}:
+    if call.values("SD") and call.name in {"scp", "sftp"}:
         yield danger("runs-program", "An option starts another program.")
     if call.values("RD") and call.name == "ssh":
         yield danger("tunnel", "Opens a tunnel.")
@@ -115,6 +115,8 @@ def judge_rsync(call: Call) -> Iterator[Finding]:
 def judge_mail(call: Call) -> Iterator[Finding]:
     yield ask("network", "Sends data over the network.")
     yield from _addresses(call)
+    if call.name == "ftp" and any(word.startswith("-s:") for word in call.args):
+        yield danger("runs-program", "Runs commands of a file.")
     if call.name == "openssl" and call.has("engine", ("engine",)) and "-engine" in call.args:
         yield danger("runs-program", "Loads a library.")
 

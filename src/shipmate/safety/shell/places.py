@@ -9,12 +9,14 @@ from shipmate.safety.shell.call import Scope
 from shipmate.safety.shell.risk import HIDDEN, SAFE, Finding, ask, block, danger
 
 HOME = "/~"
-HARMLESS_DEVICES = re.compile(r"/dev/(null|stdin|stdout|stderr|tty|zero|full|fd/\d+)")
+HARMLESS_DEVICES = re.compile(rf"/dev/(null|stdin|stdout|stderr|tty|zero|full|fd/(\d+|{HIDDEN}))")
+"""The last is a process substitution: what runs in it is judged by itself."""
 DISKS = re.compile(
     r"/dev/(r?disk|[shv]d[a-z]|xvd|nvme|mmcblk|mapper/|md\d|loop|dm-|k?mem\b|port\b|ram\d|sr\d|mtd)"
 )
 SYSTEM = re.compile(
-    r"/(etc|usr|bin|sbin|lib\w*|boot|sys|proc|dev(?!/shm/)|var/(spool|lib|log)|system|library)(/|$)",
+    r"/(etc|usr|bin|sbin|lib\w*|boot|sys|proc|dev(?!/shm/)|var/(spool|lib|log)|system|library)(/|$)"
+    r"|[a-z]:/+(windows|program ?files( \(x86\))?|programdata)(/|$)",
     re.I,
 )
 ROOTS = re.compile(
@@ -46,7 +48,8 @@ STARTUP = re.compile(
 GUARDED = re.compile(
     r"(^|/)(\.git|\.ssh|\.aws|\.gnupg|\.kube|\.vscode|\.idea|\.claude|\.cursor|\.codex|\.gemini"
     r"|\.config/(autostart|fish|systemd)|launchagents|launchdaemons|\.github/(workflows|actions)"
-    r"|node_modules/\.bin|\.local/bin|\.?venv/bin|\.circleci)(/|$)",
+    r"|node_modules/\.bin|\.local/bin|\.?venv/bin|\.circleci|start menu/programs/startup)(/|$)"
+    r"|(^/~|powershell)/(microsoft\.\w+_)?profile\.ps1$",
     re.I,
 )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from shipmate.safety.shell import grammar, places
+from shipmate.safety.shell import environment, grammar, places
 from shipmate.safety.shell.call import Inquiry, Scope
 from shipmate.safety.shell.cmdlets import ALIASES, JUDGES, PROFILE, cmdlet
 from shipmate.safety.shell.risk import HIDDEN, Finding, ask, danger, worst
@@ -14,9 +14,14 @@ PLAIN = frozenset({"string_literal", "integer_literal", "real_literal"})
 CALLS = re.compile(
     r"\]::(delete|start|frombase64string|loadfile|load|writeall\w+|move|replace)\b"
     r"|\.(downloadstring|downloadfile|delete|invoke|invokescript|kill|create|start)\s*\("
+    r"|::setenvironmentvariable\(.*,\s*['\"\]\[\w.:]*(machine|user)['\"]?\s*\)"
     r"|\[scriptblock\]|\[system\.reflection|add-type|-join|-replace.*iex",
     re.I,
 )
+SPLAT = re.compile(r"@\w+")
+"""Arguments that are kept in a variable."""
+DASH = re.compile("^[\u2013\u2014\u2015](?=[A-Za-z])")
+"""PowerShell takes these for the sign before a parameter."""
 STRUCTURE = frozenset({"assignment_expression", "invokation_expression", "script_block_expression",
                        "sub_expression", "if_statement", "while_statement", "foreach_statement",
                        "function_statement", "try_statement", "type_literal"})  # fmt: skip
@@ -48,6 +53,7 @@ class _Script:
         self.scope = scope
         self.feed = feed
         self.found: list[Finding] = []
+        self.aliases: dict[str, str] = {}
 
     def text(self, node: Any) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -73,9 +79,12 @@ class _Script:
                 before = (*before, self.text(child).strip())
 
     def assign(self, node: Any) -> None:
-        match = re.fullmatch(r"\$(\w+)\s*=\s*(.*)", self.text(node), re.S)
-        if match:
-            name, value = match[1].lower(), string(match[2].strip())
+        text = self.text(node)
+        if match := re.fullmatch(r"\$env:(\w+)\s*(\+?=)\s*(.*)", text, re.S | re.I):
+            given = HIDDEN if match[2] == "+=" else _head(match[3])
+            self.found.append(environment.assignment(match[1].upper(), given))
+        if match := re.fullmatch(r"\$(\w+)\s*=\s*(.*)", text, re.S):
+            name, value = match[1].lower(), literal(match[2].strip())
             again = self.scope.variables.get(name, value) != value
             self.scope.variables[name] = HIDDEN if again else value
 
@@ -92,11 +101,19 @@ class _Script:
             self.found.append(danger("hidden-command", "The name of the command is not visible."))
             return
         name = cmdlet(words[0])
-        words[0] = ALIASES.get(name, name)
+        meant = self.aliases.get(name) or ALIASES.get(name, name)
+        words[0] = meant if meant != name or name in JUDGES else words[0]
+        if meant in {"set-alias", "new-alias"}:
+            self.alias([word for word in words[1:] if not word.startswith("-")])
         feed = "\n".join(before) if before else self.feed
         plain = words[0] in JUDGES
         piped = feed if plain or feed is None else HIDDEN
         self.found.append(self.inquiry.command(words, replace(self.scope), piped))
+
+    def alias(self, words: list[str]) -> None:
+        if len(words) > 1:
+            target = cmdlet(words[1])
+            self.aliases[words[0].lower()] = ALIASES.get(target, target)
 
     def words(self, node: Any) -> Iterator[str]:
         name = node.child_by_field_name("command_name")
@@ -111,7 +128,7 @@ class _Script:
         text = self.text(node).strip()
         if match := re.fullmatch(r"\$(\w+)", text):
             return self.scope.variables.get(match[1].lower(), _variable(match))
-        return string(text)
+        return text if SPLAT.fullmatch(text) else string(DASH.sub("-", text))
 
 
 def string(text: str) -> str:
@@ -123,6 +140,21 @@ def string(text: str) -> str:
     if re.match(r"[({@]", inner) and inner == text:
         return HIDDEN
     return re.sub(r"\$(\(.*\)|\{.*\}|[\w:]+)", _variable, inner, flags=re.S)
+
+
+def literal(text: str) -> str:
+    """The value of a literal, or of literals that are put together; `HIDDEN` for all else."""
+    quoted = r"'(?:[^']|'')*'|\"[^\"$`]*\""
+    if re.fullmatch(rf"(?:{quoted})(?:\s*\+\s*(?:{quoted}))*", text, re.S):
+        return "".join(string(part) for part in re.findall(quoted, text, re.S))
+    return text if re.fullmatch(r"-?[\d.]+|\$(true|false|null)", text, re.I) else HIDDEN
+
+
+def _head(text: str) -> str:
+    """What `$env:NAME` is given; of a list of folders the first, in the way of bash."""
+    match = re.match(r"['\"]([^'\";$]*)", text.strip())
+    value = match[1] if match else ""
+    return re.sub(r"^([A-Za-z]:)?[\\/].*", HIDDEN, value) or HIDDEN
 
 
 def _variable(match: re.Match[str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from shipmate.safety.shell import places
 from shipmate.safety.shell.call import Call, Judge
-from shipmate.safety.shell.risk import HIDDEN, Finding, ask, danger
+from shipmate.safety.shell.risk import HIDDEN, Finding, Risk, ask, danger
 
 FILES = frozenset(
     "ls cat head tail wc nl stat du df file md5sum md5 sha1sum sha224sum sha256sum sha384sum"
@@ -36,6 +36,9 @@ RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "wget": ("", ("use-askpass",)),
     "tcpdump": ("z", ()),
     "go": ("", ("exec", "toolexec", "vettool")),
+    **dict.fromkeys(("make", "gmake"), ("E", ("eval",))),
+    "nano": ("s", ("speller",)),
+    **dict.fromkeys(("gawk", "awk"), ("l", ("load",))),
     "gcc": ("", ("wrapper",)),
     "nc": ("ec", ("exec", "sh-exec", "lua-exec")),
     "ncat": ("ec", ("exec", "sh-exec", "lua-exec")),
@@ -65,6 +68,13 @@ WRITES: dict[str, tuple[str, tuple[str, ...]]] = {
 SECOND_IS_OUTPUT = frozenset({"uniq", "xxd"})
 ASKING = frozenset({"man", "info", "exiftool", "jq"})
 STANDARD = re.compile(r"/(usr/)?(local/)?s?bin/[^/]+")
+FROM_FILE = ("files-from", "files0-from", "fromfile")
+"""Options that print lines of a file where only its name seems to be shown."""
+WORDS_ONLY = frozenset(
+    "echo printf : true false which whereis type basename dirname expr seq apropos whatis exit"
+    " return shift tput getconf factor help id groups".split()
+)
+"""Of the programs in `TEXT`: no option of theirs reads a file."""
 NAMES_ONLY = frozenset(
     "ls dir vdir stat du df tree file test [ realpath readlink cd exa eza".split()
 )
@@ -92,7 +102,8 @@ def runs_programs(call: Call) -> Iterator[Finding]:
 
 def _lighter(call: Call, finding: Finding) -> Finding:
     """Listing the names in a secret place shows no secret."""
-    if finding.rule == "secret" and call.name in NAMES_ONLY:
+    listed = call.name in NAMES_ONLY and not call.has("f" * (call.name == "file"), FROM_FILE)
+    if finding.rule == "secret" and listed:
         return ask("secret-place", finding.reason)
     return finding
 
@@ -112,6 +123,8 @@ def _writes(call: Call) -> Iterator[Finding]:
 def _text(call: Call) -> Iterator[Finding]:
     if any(HIDDEN in word for word in call.args):
         yield ask("hidden-text", "Shows text that is known only when it runs.")
+    if call.name not in WORDS_ONLY:
+        yield from (f for f in places.reads(call.args, call.scope) if f.risk > Risk.SAFE)
     if call.name == "date" and any(not arg.startswith(("+", "-")) for arg in call.args[:1]):
         yield ask("option", "May set the clock.")
     if call.name == "hostname" and call.operands():

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shipmate.safety.shell import places
 from shipmate.safety.shell.call import Call, Judge, after_options
 from shipmate.safety.shell.risk import Finding, Risk, ask, capped, danger
 
@@ -39,6 +40,8 @@ ALWAYS: dict[str, str] = {
     **dict.fromkeys(("dropdb", "dropuser", "mysqladmin"), "Changes or drops databases."),
     **dict.fromkeys(("at", "batch", "atrm"), "Runs something later, unseen."),
     **dict.fromkeys(("rimraf", "del-cli", "trash-empty"), "Deletes files recursively."),
+    **dict.fromkeys(("gcore", "procdump", "secret-tool", "kwallet-query", "mimikatz"),
+                    "Reads keys or the memory of a process."),
     **dict.fromkeys(("grub-install", "efibootmgr", "update-grub"), "Changes the boot."),
 }  # fmt: skip
 RULES: dict[str, Rule] = {
@@ -67,14 +70,24 @@ RULES: dict[str, Rule] = {
         r".*(\bdestroy\b|stack rm|up .*(-y|--yes|--skip-preview))", "Destroys resources."
     ),
     "aws": Rule(
-        r".*\b(rm .*--recursive|rb\b|sync .*--delete|(delete|terminate|remove|purge)-\w+)",
-        "Deletes what is in the cloud.",
+        r".*\b(rm .*--recursive|rb\b|sync .*--delete|(delete|terminate|remove|purge)-\w+"
+        r"|get-secret-value|configure get|configure export|get-(session|login|authorization)\w*"
+        r"|ssm get-param.*--with-decryption|ecr get-login)",
+        "Deletes what is in the cloud, or shows its keys.",
     ),
-    "gcloud": Rule(r".*\b(delete|destroy|remove-\w+|reset)\b", "Deletes what is in the cloud."),
+    "gcloud": Rule(
+        r".*\b(delete|destroy|remove-\w+|reset|print-\w*-token|versions access)\b",
+        "Deletes what is in the cloud, or shows its keys.",
+    ),
     "gsutil": Rule(r".*\b(rm|rb|rsync .*-d)\b", "Deletes what is in the cloud."),
-    "az": Rule(r".*\b(delete|purge|remove)\b", "Deletes what is in the cloud."),
+    "az": Rule(
+        r".*\b(delete|purge|remove|get-access-token|secret show|keys list)\b",
+        "Deletes what is in the cloud, or shows its keys.",
+    ),
     "doctl": Rule(r".*\b(delete|destroy|rm)\b", "Deletes what is in the cloud."),
-    "heroku": Rule(r".*(:destroy|:reset|:delete|pg:reset)", "Deletes what is in the cloud."),
+    "heroku": Rule(
+        r".*(:destroy|:reset|:delete|pg:reset|auth:token)", "Deletes what is in the cloud."
+    ),
     "flyctl": Rule(r".*\b(destroy|delete)\b", "Deletes what is in the cloud."),
     "fly": Rule(r".*\b(destroy|delete)\b", "Deletes what is in the cloud."),
     "vercel": Rule(r".*\b(rm|remove)\b", "Deletes what is in the cloud."),
@@ -89,7 +102,17 @@ RULES: dict[str, Rule] = {
     "knex": Rule(r".*rollback.*--all", "Drops a database."),
     "supabase": Rule(r".*db reset", "Drops a database."),
     "django-admin": Rule(r"\b(flush|reset_db|sqlflush)\b", "Empties a database."),
-    "npm": Rule(r"(unpublish|exec .*-c |token|deprecate)", "Withdraws a package."),
+    "npm": Rule(
+        r"(unpublish|exec .*-c |token|deprecate|config .*(_auth|token|password))",
+        "Withdraws a package, or shows a token.",
+    ),
+    "rpm": Rule(r".*(--eval|-E\b).*%\(", "Runs a command."),
+    "unset": Rule(r".*\bHISTFILE\b", "Covers tracks."),
+    "pass": Rule(r"(show|rm|edit|generate|-c)\b|(?!ls|find|git|insert)\S+$", "Reads keys."),
+    "op": Rule(r"(read|item get|document get|inject|run|signin)\b", "Reads keys."),
+    "bw": Rule(r"(get|list|export|unlock)\b", "Reads keys."),
+    "vault": Rule(r"(read|kv get|kv delete|delete|token|print)\b", "Reads keys."),
+    "keyring": Rule(r"(get|del)\b", "Reads keys."),
     "cargo": Rule(r"(yank|owner)", "Withdraws a package."),
     "docker-compose": Rule(
         r".*\bdown\b.*( -v|--volumes|--rmi)|.*\brm\b.*-\w*[fv]", "Deletes data."
@@ -130,6 +153,7 @@ SQL = re.compile(
 CONTAINER_RED = re.compile(
     r"--privileged|--(pid|ipc|uts|userns|cgroupns)[= ]host|--cap-add|--device\b"
     r"|--security-opt|docker\.sock|containerd\.sock"
+    r"|(-v|--volume)[= ]?[a-z]:[\\/]*(windows|users)?[\\/]?:"
     r"|(-v|--volume)[= ]?(/|~|/etc|/root|/home(/[^/:]+)?|/var(/run|/lib)?|/usr|/bin|/boot|/dev):"
     r"|(source|src)=(/|~|/etc|/root|/var/run)[,\s]"
 )
@@ -139,7 +163,8 @@ CONTAINER_DELETES = re.compile(
     r"|swarm leave|stack rm|service rm)"
 )
 CLUSTER_DELETES = re.compile(
-    r"\b(delete|drain|cordon|taint|evict)\b|replace\s.*--force|scale\s.*--replicas[= ]0|--prune\b"
+    r"\b(get|describe) secrets?\b.* (-o|--output)|config view .*--raw"
+    r"|\b(delete|drain|cordon|taint|evict)\b|replace\s.*--force|scale\s.*--replicas[= ]0|--prune\b"
 )
 
 
@@ -167,6 +192,11 @@ def judge_editor(call: Call) -> Iterator[Finding]:
         for w in call.args
     ):
         yield danger("runs-program", "The editor or pager is told to run a command.")
+    if call.feed is not None and re.search(r"(^|\n)\s*([\d,$%]*!|[ger]+ *!)", call.feed):
+        yield danger("runs-program", "The editor is given a command to run.")
+    yield from (f for f in places.reads(call.args, call.scope) if f.rule == "secret")
+    if call.name == "less":
+        yield from (places.write(path, call.scope) for path in call.values("oO", ("log-file",)))
     if call.has("S", ("cmd",)) and call.name in {"vim", "vi", "nvim"}:
         yield danger("runs-program", "The editor runs a script.")
 
@@ -211,9 +241,16 @@ def judge_cluster(call: Call) -> Iterator[Finding]:
     yield ask("cluster", "Works on a cluster.")
     before = call.args[: call.args.index("--")] if "--" in call.args else call.args
     if CLUSTER_DELETES.search(" ".join(before)):
-        yield danger("cluster-delete", "Deletes what runs in a cluster.")
+        yield danger("cluster-delete", "Deletes what runs in a cluster, or shows its keys.")
     if "--" in call.args and (inner := call.args[call.args.index("--") + 1 :]):
         yield capped(call.run(inner), Risk.DANGEROUS)
+
+
+def judge_ansible(call: Call) -> Iterator[Finding]:
+    """`ansible HOSTS -a TEXT`: what its modules run on other hosts is red at most."""
+    yield ask("network", "Works on other hosts.")
+    texts = call.values("a", ("args",))
+    yield from (capped(call.script(text, "sh"), Risk.DANGEROUS) for text in texts)
 
 
 def judge_database(call: Call) -> Iterator[Finding]:
@@ -229,6 +266,7 @@ JUDGES: dict[str, Judge] = {
     **dict.fromkeys(("kill", "pkill", "killall", "skill", "killall5"), judge_kill),
     **dict.fromkeys(EDITORS, judge_editor),
     **dict.fromkeys(("docker", "podman", "nerdctl"), judge_container),
+    "ansible": judge_ansible,
     **dict.fromkeys(("kubectl", "oc", "k3s"), judge_cluster),
     **dict.fromkeys(
         ("psql", "mysql", "mariadb", "sqlite3", "sqlite", "mongo", "mongosh", "clickhouse-client"),

@@ -9,7 +9,7 @@ from shipmate.safety.shell.call import Call, Judge
 from shipmate.safety.shell.risk import HIDDEN, Finding, Risk, ask, block, danger
 
 SED_ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:\\.|[^/\\])*/[IM]*|\\%.*?%[IM]*|\\\|.*?\|[IM]*|[+~]\d+)"
-SED_PLAIN = re.compile(r"[{}=dDgGhHnNpPxlqQzF]\s*\d*|:\s*\w+|[btT]\s*\w*|[aic]\\?[^\n]*|r\s*\S+")
+SED_PLAIN = re.compile(r"[{}=dDgGhHnNpPxlqQzF]\s*\d*|:\s*\w+|[btT]\s*\w*|[aic]\\?[^\n]*")
 SED_RUNS = danger("runs-program", "The sed script runs a command.")
 PIPES_TO = frozenset("sort uniq wc cat head tail column".split())
 COMPRESSORS = re.compile(
@@ -25,6 +25,8 @@ def judge_sed(call: Call) -> Iterator[Finding]:
     in_place = any(re.match(r"-[nErsuz]*i|--in-place", word) for word in call.options())
     for script in scripts:
         yield from _sed_script(call, script)
+    if any(path.startswith("/dev/fd/") for path in call.values("f", ("file",))):
+        yield danger("unseen-code", "The sed script comes from a command.")
     for path in operands:
         yield places.write(path, call.scope) if in_place else places.read(path, call.scope)
     if call.has("f", ("file",)) or in_place:
@@ -41,8 +43,9 @@ def _sed_script(call: Call, script: str) -> Iterator[Finding]:
         if rest[0] in "sy":
             flags, rest = _sed_substitute(rest)
             yield from _sed_flags(call, flags)
-        elif match := re.match(r"[wW]\s*([^\n;}]*)", rest):
-            yield _sed_write(call, match[1])
+        elif match := re.match(r"[wWrR]\s*([^\n;}]*)", rest):
+            reads = match[0][0] in "rR"
+            yield places.read(match[1], call.scope) if reads else _sed_write(call, match[1])
             rest = rest[match.end() :]
         elif rest[0] == "e":
             yield SED_RUNS

@@ -17,7 +17,10 @@ RULES: dict[str, Rule] = {
     "cipher": Rule(r"/w", "Wipes what was deleted."),
     "bcdedit": Rule(r".+", "Changes the boot."),
     "bootrec": Rule(r".+", "Changes the boot."),
-    "reg": Rule(r"(delete|add|import|load|restore|unload|copy)", "Changes the registry."),
+    "reg": Rule(
+        r"(delete|add|import|load|restore|unload|copy|(save|export) .*\b(sam|security|system)\b)",
+        "Changes the registry, or reads its keys.",
+    ),
     "regedit": Rule(r".+", "Changes the registry."),
     "net": Rule(r"(user|localgroup|group|share|stop|start|accounts|use)\b.+", "Changes accounts."),
     "net1": Rule(r"(user|localgroup|group|share|stop|start)\b.+", "Changes accounts."),
@@ -51,6 +54,67 @@ RULES: dict[str, Rule] = {
     "subst": Rule(r".+", "Changes drives."),
     "runas": Rule(r".+", "Runs with the rights of another user."),
     "logoff": Rule(r".*", "Ends the user's work."),
+    **dict.fromkeys(
+        (
+            "installutil",
+            "regasm",
+            "regsvcs",
+            "odbcconf",
+            "cmstp",
+            "pcalua",
+            "hh",
+            "mavinject",
+            "msdt",
+            "presentationhost",
+            "ieexec",
+            "xwizard",
+            "infdefaultinstall",
+            "pcwrun",
+            "runonce",
+            "scriptrunner",
+            "ttdinject",
+            "tttracer",
+            "verclsid",
+            "extexport",
+            "rasautou",
+            "wsreset",
+            "microsoft.workflow.compiler",
+            "register-cimprovider",
+            "desktopimgdownldr",
+            "ie4uinit",
+            "syncappvpublishingserver",
+            "atbroker",
+            "diskshadow",
+            "ntdsutil",
+            "winrs",
+            "psexec",
+            "psexec64",
+            "msxsl",
+            "runscripthelper",
+            "appvlp",
+            "bginfo",
+            "csi",
+            "dnx",
+            "rcsi",
+            "cdb",
+            "tracker",
+            "workfolders",
+            "stordiag",
+            "fltmc",
+            "wuauclt",
+            "dsquery",
+            "mimikatz",
+        ),
+        Rule(r".*", "Runs code that cannot be seen."),
+    ),
+    "control": Rule(r".*\.(cpl|dll)", "Runs code that cannot be seen."),
+    "msbuild": Rule(r".*(https?:|\\\\)", "Runs code from the network."),
+    "dism": Rule(r".*/(disable|remove|enable|add|apply|cleanup)", "Changes the system."),
+    "cmdkey": Rule(r".*/(add|delete|generic)", "Changes or uses kept passwords."),
+    "esentutl": Rule(r".*/(y|vss|d)\b.*", "Copies files that are in use, as databases of keys."),
+    "nltest": Rule(r".*/(sc_reset|sc_change|server)", "Changes the domain."),
+    "winrm": Rule(r".*(invoke|quickconfig|set|create)", "Works on other machines."),
+    "mstsc": Rule(r".+", "Works on another machine."),
     "assoc": Rule(r".+=", "Changes what opens files."),
     "ftype": Rule(r".+=", "Changes what opens files."),
 }
@@ -139,6 +203,24 @@ def judge_start(call: Call) -> Iterator[Finding]:
             yield call.run(words[first:])
 
 
+def judge_forfiles(call: Call) -> Iterator[Finding]:
+    """`forfiles /c "…"`: a command for each file that is found."""
+    yield ask("wrapper", "Runs a command for each file.")
+    words = iter(call.args)
+    for word in words:
+        if word.lower() == "/c":
+            yield call.script(next(words, ""), "cmd")
+
+
+def judge_link(call: Call) -> Iterator[Finding]:
+    """`mklink`: a link to a drive's root, the system's or the users' folders is red."""
+    yield ask("write", "Makes a link.")
+    named = [w for w in call.args if not re.fullmatch(r"/[dhj]", w, re.I)]
+    if len(named) > 1 and DRIVE_ROOT.fullmatch(named[1]):
+        yield danger("link-outside", "Links to a drive or to a folder of the system.")
+    yield from (places.write(w.replace("\\", "/"), call.scope) for w in named[:1])
+
+
 def judge_type(call: Call) -> Iterator[Finding]:
     """Readers of cmd."""
     for word in call.args:
@@ -159,6 +241,8 @@ def judge_copy(call: Call) -> Iterator[Finding]:
         for target in targets:
             if target.endswith("/") or target == ".":
                 yield places.write(f"{target.rstrip('/')}/{source.split('/')[-1]}", call.scope)
+        if source.lower() == "nul":
+            yield danger("destroy", "Empties a file.")
     yield from (places.write(target, call.scope) for target in targets)
 
 
@@ -176,10 +260,13 @@ JUDGES: dict[str, Judge] = {
     **dict.fromkeys(("del", "erase"), judge_del),
     "rd": judge_rd,
     "cmd": judge_cmd,
+    "forfiles": judge_forfiles,
+    "mklink": judge_link,
+    "xcopy": judge_copy,
     **dict.fromkeys(("powershell", "pwsh"), judge_powershell),
 }
 """In every shell. None of these is ever safe."""
-COPIES = ("copy", "xcopy", "move", "ren", "rename")
+COPIES = ("copy", "xcopy", "move", "ren", "rename", "replace")
 CMD: dict[str, Judge] = {
     "rmdir": judge_rd,
     "start": judge_start,

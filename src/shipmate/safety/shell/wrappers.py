@@ -58,7 +58,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "taskset": Wrapper("", (), 1),
     "cpulimit": Wrapper("lpe", ("limit",)),
     "prlimit": Wrapper("p", ("pid",)),
-    "setarch": Wrapper("", (), 1),
+    "setarch": Wrapper(),
     "stdbuf": Wrapper("ioe", ("input", "output", "error")),
     "timeout": Wrapper("ks", ("kill-after", "signal"), 1),
     "gtimeout": Wrapper("ks", ("kill-after", "signal"), 1),
@@ -91,13 +91,25 @@ WRAPPERS: dict[str, Wrapper] = {
     "uvx": Wrapper("p", ("from", "with", "python")),
     "distrobox": Wrapper(after="--"),
     "wsl": Wrapper("du", ("distribution", "user")),
+    "logsave": Wrapper(skip=1),
+    "start-stop-daemon": Wrapper("xapuncgkdO", ("pidfile", "user", "name", "chuid", "chdir",
+                                               "output", "exec", "startas"), after="--"),
+    "capsh": Wrapper(floor=danger("privilege", "Changes what the process may do.")),
+    **dict.fromkeys(("x86_64", "i386", "i686", "aarch64"), PLAIN),
 }  # fmt: skip
 
 
 def judge_wrapper(kind: Wrapper, call: Call) -> Iterator[Finding]:
     yield kind.floor
     within = inner(call.args, kind)
-    texts = call.values("c", ("command", "call")) if call.name in {"flock", "npx"} else []
+    texts = (
+        call.values("c", ("command", "call"))
+        if call.name in {"flock", "npx", "capsh", "sg"}
+        else []
+    )
+    if call.name == "start-stop-daemon":
+        words = call.args[call.args.index("--") + 1 :] if "--" in call.args else ()
+        within = (*call.values("xa", ("exec", "startas"))[:1], *words)
     if texts:
         yield from (call.script(text, "sh") for text in texts)
     elif within:
@@ -121,6 +133,19 @@ def inner(args: tuple[str, ...], kind: Wrapper) -> tuple[str, ...]:
         args = args[args.index(kind.after) + 1 :]
     at = after_options(args, kind.valued, kind.long)
     return args[at + kind.skip :]
+
+
+def named(name: str) -> Judge | None:
+    """The system's loader, under the names of all machines."""
+    return judge_loader if re.fullmatch(r"ld(-[\w.-]+?)?\.so(\.\d+)?", name) else None
+
+
+def judge_loader(call: Call) -> Iterator[Finding]:
+    yield WITHIN
+    valued = ("library-path", "preload", "audit", "argv0", "inhibit-rpath")
+    if call.has(long=("library-path", "preload", "audit")):
+        yield danger("hijack", "Loads a library into another program.")
+    yield from wrapped(call, call.args[after_options(call.args, "", valued) :])
 
 
 def judge_env(call: Call) -> Iterator[Finding]:
@@ -195,7 +220,8 @@ def judge_text_runner(call: Call) -> Iterator[Finding]:
         yield from (call.script(text, "bash") for text in call.args[:1] if text != "-")
     elif call.name == "watch":
         at = after_options(call.args, "nq", ("interval", "equexit"))
-        yield call.script(" ".join(call.args[at:]), "sh")
+        plain = call.has("x", ("exec",))
+        yield call.run(call.args[at:]) if plain else call.script(" ".join(call.args[at:]), "sh")
     elif call.name in {"script", "nix-shell", "expect", "tmux", "alias"}:
         texts = call.values("c", ("command", "run")) or _loose(call)
         yield from (call.script(text, "sh") for text in texts)

@@ -13,6 +13,14 @@ CASES: list[dict[str, Any]] = [
     if line
 ]
 
+LINES: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "path_lines.jsonl").read_text().split("\n")
+    if line
+]
+"""Paths of the same kinds, written from the rules before they were tried: `accept` is for the mode
+in which changes ask."""
+
 
 @dataclass
 class Place:

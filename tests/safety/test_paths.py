@@ -7,7 +7,8 @@ import pytest
 
 from shipmate.safety.paths import Op, PathDecision, decide_path
 from shipmate.safety.paths_places import danger_of, secret_of
-from tests.safety.path_cases import CASES, Place
+from tests.board import BOARD
+from tests.safety.path_cases import CASES, LINES, Place
 
 OPS: dict[str, Op] = {
     "read_files": "read",
@@ -62,6 +63,20 @@ def test_a_path_is_decided_as_the_case_says_in_both_modes(
     written = op_of(case) in {"write", "create", "mkdir"}
     assert worst in case["accept_normal"]
     assert ("allow" if worst == "ask" and written else worst) in case["accept_bypass"]
+
+
+@pytest.mark.safety
+def test_our_own_paths_get_accepted_verdicts(tmp_path: Path) -> None:
+    wrong = list[str]()
+    for at, case in enumerate(LINES):
+        base = tmp_path / f"p{at}"
+        place = Place(base)
+        place.apply(case.get("setup", []))
+        verdict = decide(place, case, case["path"]).verdict
+        if verdict not in case["accept"]:
+            wrong.append(f"{case['op']} {case['path']!r} ({case['platform']}) was {verdict}")
+    BOARD.put("paths of our own", len(LINES), len(wrong))
+    assert wrong == []
 
 
 @pytest.mark.parametrize("path", LOOK_ALIKES.split())

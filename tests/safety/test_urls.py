@@ -20,6 +20,12 @@ CASES: list[dict[str, Any]] = [
     for line in (Path(__file__).parents[1] / "cases" / "ssrf.jsonl").read_text().split("\n")
     if line
 ]
+LINES: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "url_lines.jsonl").read_text().split("\n")
+    if line
+]
+"""Lines of the same kinds, written from the rules before they were tried."""
 READ = {
     "https://münchen.de/ä b?q=ü#part": "https://xn--mnchen-3ya.de/%C3%A4%20b?q=%C3%BC",
     " HTTP://EXAMPLE.com:80\n": "http://example.com/",
@@ -61,6 +67,17 @@ def test_a_request_to_a_forbidden_place_is_refused_as_the_case_says(case: dict[s
     found = check_url(url, case["resolver"] or (), target)
     assert found.verdict == case["expect"], found
     assert found.reason or found.verdict == "ask"
+
+
+@pytest.mark.safety
+def test_our_own_urls_get_the_verdict_that_was_written_down() -> None:
+    wrong = list[str]()
+    for case in LINES:
+        found = check_url(case["url"], case["resolver"] or (), case["redirect_to"] or "")
+        if found.verdict != case["expect"]:
+            wrong.append(f"{ascii(case)} was {found.verdict}")
+    BOARD.put("URLs of our own", len(LINES), len(wrong))
+    assert wrong == []
 
 
 @pytest.mark.parametrize("text", READ)

@@ -13,6 +13,7 @@ from shipmate.safety.paths_spelling import (
     Platform,
     Spelled,
     SpellingError,
+    climbs,
     looks_expanded,
     spell,
 )
@@ -129,6 +130,8 @@ def _check_literal(question: _Question, spelled: Spelled) -> None:
         raise question.wrong(
             "is taken literally (`~`, variables and drives mean nothing here): no such path"
         )
+    if question.op in WRITES and any(part != ".." and climbs(part) for part in spelled.parts):
+        raise question.wrong("has a name that stands for `..` in other places")
 
 
 def _check_backslash(question: _Question, spelled: Spelled, *, exists: bool) -> None:

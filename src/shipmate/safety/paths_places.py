@@ -51,7 +51,8 @@ FOLDERS: Mapping[str, str] = {
         " .clinerules .aider .amazonq .kiro .junie .opencode .qwen .trae .augment .copilot"
         " .crush .goose .kilocode .factory",
     ),
-    **_listed("holds CI workflows", ".circleci .buildkite .woodpecker .semaphore"),
+    **_listed("runs when a program starts", ".ipython .jupyter .nvim .gradle"),
+    **_listed("holds CI workflows", ".teamcity .circleci .buildkite .woodpecker .semaphore"),
     **_listed("runs when a shell enters the folder", ".direnv .mise"),
 }
 PAIRS: Mapping[tuple[str, str], str] = {
@@ -66,6 +67,10 @@ PAIRS: Mapping[tuple[str, str], str] = {
     (".github", "agents"): "holds an agent's settings",
     (".github", "hooks"): "holds an agent's settings",
     (".config", "fish"): "runs when a shell starts",
+    (".config", "nvim"): "runs when a program starts",
+    (".mvn", "extensions.xml"): "names programs that a build runs",
+    (".mvn", "jvm.config"): "names programs that a build runs",
+    ("wrapper", "gradle-wrapper.properties"): "names programs that a build runs",
     (".config", "git"): "is git's configuration",
     (".config", "gh"): "holds credentials",
     (".config", "systemd"): "runs by itself",
@@ -100,6 +105,7 @@ NAMES: Mapping[str, str] = {
     **_listed(
         "runs when a program starts",
         ".vimrc .gvimrc .exrc .nvimrc .nvim.lua .emacs .dir-locals.el .lldbinit .gdbinit"
+        " .ideavimrc .pdbrc .psqlrc .sqliterc .renviron .octaverc .ghci .ocamlinit .hgrc .ripgreprc"
         " .tmux.conf .screenrc .pythonrc .pythonstartup .rprofile .irbrc .pryrc .wgetrc .curlrc"
         " sitecustomize.py usercustomize.py .pnpmfile.cjs .mise.toml mise.toml",
     ),
@@ -112,13 +118,17 @@ NAMES: Mapping[str, str] = {
         "holds CI workflows",
         ".gitlab-ci.yml .gitlab-ci.yaml .travis.yml azure-pipelines.yml azure-pipelines.yaml"
         " jenkinsfile bitbucket-pipelines.yml appveyor.yml .appveyor.yml .drone.yml"
-        " .woodpecker.yml .cirrus.yml",
+        " .woodpecker.yml .cirrus.yml cloudbuild.yaml cloudbuild.yml buildspec.yml",
     ),
     **_listed(
         "holds an agent's settings",
         ".mcp.json mcp.json mcp_config.json claude_desktop_config.json .claude.json .cursorrules"
         " .windsurfrules .clinerules .aider.conf.yml opencode.json opencode.jsonc .roomodes"
         " .goosehints",
+    ),
+    **_listed(
+        "is what agents are told to do",
+        "agents.md agents.override.md claude.md claude.local.md gemini.md",
     ),
     **_listed(
         "names the registry that packages come from", ".yarnrc .yarnrc.yml pip.conf .condarc"
@@ -131,7 +141,7 @@ SECRET_NAMES: Mapping[str, str] = {
         " .dockercfg .s3cfg .boto .terraformrc .vault-token credentials credentials.json"
         " credentials.yml credentials.yaml credentials.toml credentials.xml secrets.json"
         " secrets.yml secrets.yaml secrets.toml client_secret.json service-account.json"
-        " service_account.json master.key",
+        " service_account.json master.key token.json .secret .secrets kubeconfig terraform.tfstate",
     ),
     **_listed(
         "is a private key",
@@ -145,6 +155,9 @@ SUFFIXES: Mapping[str, str] = {
     ".pth": "runs when Python starts",
     ".code-workspace": "holds an editor's settings",
 }
+_PICTURE = "[\u2190-\u2bff\U0001f000-\U0001faff]"
+_JOINED = re.compile(f"(?<={_PICTURE})\ufe0f?(\u200d(?={_PICTURE}))?")
+"""What joins pictures to one, as in a family: it hides nothing."""
 _ENV = re.compile(r"\.env(rc)?([._-].*)?")
 _TEMPLATE = re.compile(r".*[._-](example|sample|template|dist|defaults?|tpl|tmpl)")
 
@@ -188,7 +201,8 @@ def _by_suffix(name: str) -> str:
 
 def _unseen(parts: Sequence[str]) -> str:
     """Control, direction and zero-width characters let a name look like another one."""
-    for char in "".join(parts):
+    text = _JOINED.sub("", "".join(parts))
+    for char in text:
         point = ord(char)
         if unicodedata.category(char) in {"Cc", "Cf", "Zl", "Zp"} or point in _IGNORABLE:
             return f"the name has a character that cannot be seen (U+{point:04X})"

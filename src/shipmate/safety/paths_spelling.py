@@ -1,9 +1,11 @@
 """What a path's spelling alone tells, before the disk is asked. Nothing is ever expanded."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import Literal
+from urllib.parse import unquote
 
 from shipmate.safety.paths_places import fold
 
@@ -43,6 +45,8 @@ def spell(path: str, root: str, platform: Platform) -> Spelled:
     if platform == "windows":
         return _windows(path, root)
     parts = tuple(part for part in path.split("/") if part not in {"", "."})
+    if platform == "macos" and any(fold(part) == "..namedfork" for part in parts):
+        raise SpellingError("A fork of a file is not the file itself.", denied=True)
     ends = path.endswith(("/", "/.")) or path == "."
     return Spelled(parts, absolute=path.startswith("/"), folder=ends)
 
@@ -51,6 +55,16 @@ def looks_expanded(part: str, rest: bool) -> bool:
     """The first part is a drive, or what a shell would expand: `~`, `$HOME`, `%TEMP%`."""
     match = _VARIABLE.match(part + "/" if rest else part)
     return match is not None and part[match.end() : match.end() + 1] in {"", "\\"}
+
+
+def climbs(part: str) -> bool:
+    """Names that are `..` to a reader who decodes, composes or shortens them. (What a backslash
+    means is decided elsewhere.)"""
+    if "\\" in part:
+        return False
+    plain = unquote(unquote(part.lower().replace("%c0%af", "/").replace("%c0%ae", ".")))
+    pieces = re.split(r"[/\\;]", unicodedata.normalize("NFKC", plain))
+    return ".." in pieces or re.fullmatch(r"\.{4,}", part) is not None
 
 
 def _check_text(path: str) -> None:

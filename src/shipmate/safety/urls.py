@@ -27,7 +27,7 @@ _NAME: Final = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.(?!\Z
 _NUMBER: Final = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
 _KEPT: Final = "".join(chr(c) for c in range(33, 127) if chr(c) not in '"<>`\\')
 _OF_THIS_NETWORK: Final = tuple(
-    "localhost localdomain local internal intranet lan home.arpa corp home private".split()
+    "localhost localdomain local internal intranet lan home.arpa corp home private svc".split()
 )
 """Names that a public resolver does not answer for (RFC 6761, 6762, 8375; ICANN's `.internal`),
 or that networks use among themselves."""

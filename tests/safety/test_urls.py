@@ -75,7 +75,7 @@ def test_our_own_urls_get_the_verdict_that_was_written_down() -> None:
     for case in LINES:
         found = check_url(case["url"], case["resolver"] or (), case["redirect_to"] or "")
         if found.verdict != case["expect"]:
-            wrong.append(f"{ascii(case)} was {found.verdict}")
+            wrong.append(f"{case!a} was {found.verdict}")
     BOARD.put("URLs of our own", len(LINES), len(wrong))
     assert wrong == []
 

@@ -11,7 +11,7 @@ LIMIT_OF_TESTS = 400
 SUFFIXES = {".py", ".ts", ".js", ".svelte", ".css", ".html", ".sh"}
 UNSUFFIXED = {"dev", ".ci/run"}
 LARGER = {
-    "src/shipmate/protocol.py": (600, "the whole vocabulary is read in one place"),
+    "src/shipmate/protocol.py": (640, "the whole vocabulary is read in one place"),
 }
 """Files that are better whole: their own limit, and why."""
 NOT_OURS = ("tests/cases/", "tests/blocks/")

@@ -17,6 +17,9 @@ from shipmate.database.pins import Pins
 from shipmate.database.sqlite import SqliteStore
 from shipmate.database.users import Users
 from shipmate.errors import ConfigError
+from shipmate.github.client import GitHub
+from shipmate.github.credentials import Credentials
+from shipmate.github.remote import Repositories
 from shipmate.handlers.fetches import Fetches
 from shipmate.handlers.gate import Gate
 from shipmate.handlers.house import House
@@ -58,6 +61,7 @@ class Parts:
     pool: Pool
     installer: Installer
     audit: Audit
+    github: Repositories
 
 
 @asynccontextmanager
@@ -105,7 +109,8 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         await executor.recover(resume_once=config.settings.server.resume_once)
         stack.push_async_callback(executor.close, grace)
         installer = installer_of(config, pool, tasks)
-        yield Parts(config, store, providers, assembly, executor, pool, installer, audit)
+        github = repositories_of(config, client)
+        yield Parts(config, store, providers, assembly, executor, pool, installer, audit, github)
 
 
 @asynccontextmanager
@@ -128,6 +133,17 @@ def mcp_pool(config: Config, store: SqliteStore, tasks: asyncio.TaskGroup, netwo
     owner = processes.owner(config.data / FILES)
     around = Surroundings(config.secrets, Pins(store), owner, roots, network)
     return Pool(lambda: config.settings.mcp, around, tasks)
+
+
+def repositories_of(config: Config, network: Client) -> Repositories:
+    """The repositories of the projects at the configured GitHub."""
+    github = GitHub(
+        network,
+        lambda: config.settings.github,
+        Credentials(lambda: config.settings.github, config.secrets),
+        proxied=lambda: bool(config.settings.web.proxy),
+    )
+    return Repositories(github, (config.data,), lambda: config.settings.sandbox)
 
 
 def installer_of(config: Config, pool: Pool, tasks: asyncio.TaskGroup) -> Installer:
@@ -185,6 +201,7 @@ async def make_house(parts: Parts, port: int, url: str = "") -> House:
         files=parts.config.data / FILES,
         pool=parts.pool,
         installer=parts.installer,
+        github=parts.github,
     )
     parts.pool.around.sign_ins.callback = f"{house.place.url}{CALLBACK}"
     if not _looks_for_servers(parts.config):

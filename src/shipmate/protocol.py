@@ -188,6 +188,9 @@ class Attachment(Block, frozen=True, kw_only=True, tag="attachment"):
 
     kind: Literal["file", "image", "text", "issue", "pull_request"]
     name: str
+    """Of an issue: `owner/name#412`."""
+    title: str = ""
+    """Of an issue or a pull request: what strangers called it."""
     text: str = ""
     file: str = ""
     """Id of the stored file, when it is not text."""

@@ -14,6 +14,7 @@ import pytest
 
 from shipmate.cli.serve import Started
 from shipmate.config import Config
+from shipmate.handlers.dispatch import Dispatch
 from shipmate.handlers.files import STATIC
 from shipmate.tools.arguments import parse_arguments
 from shipmate.tools.catalog import BUILTIN
@@ -118,6 +119,9 @@ def test_an_answer_is_what_the_program_answers(example: Example, someone: Reader
     if "token_url" in shown:
         assert set(shown) == {"url", "token_url", "port", "pid"}
         assert msgspec.convert(shown, Started).token_url.startswith(f"{shown['url']}/#token=")
+        return
+    if "instruction" in shown:
+        assert msgspec.convert(shown, Dispatch).number == 412
         return
     body = {"project": "my-mood", "provider": "scripted/demo", "task": "hi"}
     bearer = {"Authorization": f"Bearer {someone.server.token}"}

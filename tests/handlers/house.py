@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shipmate.agent.profile import ASSISTANT, Agent, Team
-from shipmate.app import installer_of, mcp_pool
+from shipmate.app import installer_of, mcp_pool, repositories_of
 from shipmate.config import Config
 from shipmate.database.keys import Keys
 from shipmate.database.sqlite import SqliteStore
@@ -105,6 +105,7 @@ async def whole(
             files=folder / "files",
             pool=(pool := mcp_pool(config, store, tasks, client)),
             installer=installer_of(config, pool, tasks),
+            github=repositories_of(config, client),
         )
         house.settled.set()
         gate = Gate(house, ENDPOINTS)

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from shipmate.protocol import AnyBlock, System, ToolResult
+from shipmate.protocol import AnyBlock, Attachment, System, ToolResult
 
 TRUSTED: Final = "trusted"
 """`code` of the notice with which the user gave a session its automatic approvals back."""
@@ -37,14 +37,25 @@ class Strangers:
     """Calls whose results strangers wrote."""
 
     def add(self, block: AnyBlock) -> None:
+        self.wary = self.wary or from_strangers(block)
         match block:
             case ToolResult(untrusted=True):
-                self.wary = True
                 self.calls.add(block.call)
             case System(code=code) if code in (TRUSTED, UNTRUSTED, IMPORTED):
                 self.wary = code != TRUSTED
             case _:
                 pass
+
+
+def from_strangers(block: AnyBlock) -> bool:
+    """Whether strangers wrote what the model reads of it."""
+    match block:
+        case ToolResult(untrusted=untrusted):
+            return untrusted
+        case Attachment(kind=kind):
+            return kind in ("issue", "pull_request")
+        case _:
+            return False
 
 
 def marked(text: str, name: str = DATA) -> str:

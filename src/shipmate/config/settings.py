@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from shipmate.agent.budgets import Budgets
+from shipmate.github.settings import GitHubSettings
 from shipmate.llm.settings import ProviderSettings
 from shipmate.mcp.settings import McpSettings
 from shipmate.network.client import Client
@@ -156,3 +157,4 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     mcp: McpSettings = McpSettings()
     completions: CompletionSettings = CompletionSettings()
     sandbox: SandboxSettings = SandboxSettings()
+    github: GitHubSettings = GitHubSettings()

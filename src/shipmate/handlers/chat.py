@@ -1,15 +1,18 @@
 """Saying something: the one way in which a round begins."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from shipmate.faults import point
+from shipmate.github.attachment import attachment
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.fresh import check_agent, check_model, check_project
+from shipmate.handlers.reach import repository_of
 from shipmate.handlers.respond import json_answer
 from shipmate.handlers.route import Answer, Call, Input, endpoint
 from shipmate.handlers.stream import EventStream, Frames, place_in
@@ -37,6 +40,16 @@ class Attached(Input, frozen=True, kw_only=True):
         return Attachment(kind=self.kind, name=self.name, text=self.text)
 
 
+class IssueGiven(Input, frozen=True, kw_only=True):
+    """An issue or a pull request of the session's project."""
+
+    number: Annotated[int, Meta(ge=1, le=2**53)]
+    kind: Literal["issue", "pull_request"] = "issue"
+
+
+Issues = Annotated[tuple[IssueGiven, ...], Meta(max_length=10)]
+
+
 class Chat(Input, frozen=True, kw_only=True):
     """Without `session` a new one is made. `task` and `message` mean the same."""
 
@@ -51,6 +64,8 @@ class Chat(Input, frozen=True, kw_only=True):
     task: str = ""
     message: str = ""
     attachments: tuple[Attached, ...] = ()
+    issues: Issues = ()
+    """Attached as they stand at GitHub now, with their comments; the session is wary then."""
     client_id: Annotated[str, Meta(max_length=100)] = ""
     """Sent again with the same one, the message is said once, and a new session made once."""
     after: Annotated[int, Meta(ge=0)] | None = None
@@ -62,6 +77,10 @@ class Chat(Input, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         return self.message or self.task
+
+    @property
+    def says_nothing(self) -> bool:
+        return not (self.text.strip() or self.attachments or self.issues)
 
 
 class Answered(msgspec.Struct, frozen=True):
@@ -88,8 +107,8 @@ async def chat_stream(call: Call[Chat]) -> Answer:
     """Begin a session, go on with one, or (with `session` alone) attach to one. The first event
     is `session` with the whole row; the stream ends with `done`. The round goes on when the
     client leaves."""
-    row = await _session(call)
-    frames = await said(call, row)
+    row, given = await _begun(call)
+    frames = await said(call, row, given)
     return EventStream(call.house.epoch, _row_first(row, frames), call.house.ended)
 
 
@@ -107,8 +126,8 @@ async def chat(call: Call[Chat]) -> Answer:
     """The same without streaming: answers when the round is finished or waits for the user.
     Deprecated: use /api/agent/chat/stream."""
     house = call.house
-    row = await _session(call)
-    done = await _done_of(await said(call, row))
+    row, given = await _begun(call)
+    done = await _done_of(await said(call, row, given))
     transcript = await house.executor.door.transcript(row.id)
     last = transcript.last_message
     answered = Answered(
@@ -129,12 +148,38 @@ DEPRECATED = {
 """RFC 9745; deprecated from the first version on."""
 
 
+async def _begun(call: Call[Chat]) -> tuple[SessionRow, list[Attachment]]:
+    """The session, and what is attached: no session is made for issues that cannot be had."""
+    asked, executor = call.given, call.house.executor
+    if not asked.issues:
+        return await _session(call), [one.block() for one in asked.attachments]
+    if asked.session:
+        row = await executor.store.session(asked.session)
+        if asked.client_id in (await executor.door.transcript(row.id)).users:
+            return row, []
+        return row, await attached(call, row.project, asked.attachments, asked.issues)
+    given = await attached(call, asked.project, asked.attachments, asked.issues)
+    return await _session(call), given
+
+
+async def attached(
+    call: Call[Any], project: str, attachments: Sequence[Attached], issues: Sequence[IssueGiven]
+) -> list[Attachment]:
+    """The blocks of what is given along with a message."""
+    blocks = [one.block() for one in attachments]
+    if issues:
+        repository, _ = await repository_of(call, project)
+        numbers = dict.fromkeys(one.number for one in issues)
+        blocks += await asyncio.gather(*(attachment(repository, n) for n in numbers))
+    return blocks
+
+
 async def _session(call: Call[Chat]) -> SessionRow:
     """The session that is meant, or a new one."""
     asked, house = call.given, call.house
     if asked.session:
         return await house.executor.store.session(asked.session)
-    if not asked.text.strip() and not asked.attachments:
+    if asked.says_nothing:
         raise HttpError(422, "invalid", "The body does not fit: `task` is missing or empty.")
     if asked.bypass_approval:
         call.caller.must("approve")
@@ -148,17 +193,15 @@ async def _session(call: Call[Chat]) -> SessionRow:
     )
 
 
-async def said(call: Call[Chat], row: SessionRow) -> Frames:
+async def said(call: Call[Chat], row: SessionRow, attachments: Sequence[Attachment]) -> Frames:
     """Say what there is to say; what follows, up to `done`."""
     asked, executor = call.given, call.house.executor
     last = call.headers.get("last-event-id", "")
     place = place_in(call.house.epoch, row, last, asked.after)
-    says_nothing = not asked.text.strip() and not asked.attachments
-    if says_nothing or asked.client_id in (await executor.door.transcript(row.id)).users:
+    if asked.says_nothing or asked.client_id in (await executor.door.transcript(row.id)).users:
         return executor.until_done(row.id, place)
     if not last and asked.after is None:
         place = row.last_seq
-    attachments = [one.block() for one in asked.attachments]
     if asked.when == "queue" and asked.session:
         await executor.queue.add(
             row.id, asked.text, attachments=attachments, client_id=asked.client_id

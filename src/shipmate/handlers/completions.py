@@ -111,7 +111,8 @@ async def chat_completions(call: Call[Completions]) -> Answer:
     asked = call.given
     turns = asked.turns()
     row, told = await _opened(call, turns)
-    frames = await said(_as_chat(call, told), row)
+    chat = _as_chat(call, told)
+    frames = await said(chat, row, [one.block() for one in told.attachments])
     wants_usage = bool(asked.stream_options and asked.stream_options.include_usage)
     answering = Answering(call.house, row.id, asked.model, usage=wants_usage, waits=asked.stream)
     if asked.stream:

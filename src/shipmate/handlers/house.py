@@ -11,6 +11,8 @@ import msgspec
 from shipmate.agent.profile import Profile
 from shipmate.database.keys import Keys
 from shipmate.database.users import Users
+from shipmate.github.remote import Repositories
+from shipmate.github.settings import GitHubSettings
 from shipmate.handlers.fetches import Fetches
 from shipmate.handlers.files import Pages
 from shipmate.handlers.limits import Limits
@@ -61,6 +63,8 @@ class Settings(Protocol):
     def completions(self) -> CompletionRules: ...
     @property
     def sandbox(self) -> SandboxSettings: ...
+    @property
+    def github(self) -> GitHubSettings: ...
 
 
 class Configuration(Protocol):
@@ -112,6 +116,8 @@ class House:
     """MCP servers."""
     installer: Installer
     """Of presets of MCP servers."""
+    github: Repositories
+    """The repositories of the projects at GitHub."""
     pages: Pages = field(default_factory=Pages)
     limits: Limits = field(default_factory=Limits)
     presence: Presence = field(default_factory=Presence)

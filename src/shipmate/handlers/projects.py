@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from shipmate.github.remote import read_name
 from shipmate.handlers.body import given_fields
+from shipmate.handlers.errors import HttpError
 from shipmate.handlers.reach import usable
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
 from shipmate.safety.sandbox.found import found
@@ -31,6 +33,8 @@ class ChangeProject(Input, frozen=True, kw_only=True):
     """Name of a user, or empty: only admins use it."""
     people: tuple[str, ...] | UnsetType = UNSET
     """Names of users who may use it, too."""
+    github: Annotated[str, Meta(max_length=300)] | UnsetType = UNSET
+    """Its repository, `owner/name`; empty: that of the git remote."""
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -41,6 +45,8 @@ class Project(msgspec.Struct, frozen=True):
     """The folder is not there now."""
     owner: str
     people: tuple[str, ...]
+    github: str
+    """`owner/name`; empty: the repository is that of the git remote."""
 
 
 class Projects(msgspec.Struct, frozen=True):
@@ -70,7 +76,7 @@ def projects_of(call: Call[Any]) -> list[Project]:
 def _view(key: str, one: ProjectSettings) -> Project:
     path = Path(one.path).expanduser()
     name = one.name or path.name
-    return Project(key, name, str(path), not path.is_dir(), one.owner, one.people)
+    return Project(key, name, str(path), not path.is_dir(), one.owner, one.people, one.github)
 
 
 def _one(call: Call[Any], project: str) -> Project:
@@ -124,7 +130,7 @@ async def add_project(call: Call[AddProject]) -> Answer:
     scope="admin",
     body=ChangeProject,
     answer=Project,
-    audit=("owner", "people"),
+    audit=("owner", "people", "github"),
 )
 async def change_project(call: Call[ChangeProject]) -> Answer:
     """Rename a project, or say who may use it."""
@@ -134,6 +140,8 @@ async def change_project(call: Call[ChangeProject]) -> Answer:
         fields["owner"] = users.get(fields["owner"]).name
     if "people" in fields:
         fields["people"] = tuple(dict.fromkeys(users.get(one).name for one in fields["people"]))
+    if fields.get("github") and read_name(fields["github"]) is None:
+        raise HttpError(422, "invalid", "The body does not fit: `github` is not owner/name.")
     call.house.config.set_project(project, **fields)
     return _one(call, project)
 

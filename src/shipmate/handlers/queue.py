@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from shipmate.handlers.body import changes_nothing
-from shipmate.handlers.chat import BODY_LIMIT, Attached
+from shipmate.handlers.chat import BODY_LIMIT, Attached, Issues, attached
 from shipmate.handlers.route import Answer, Call, Input, endpoint
 from shipmate.protocol import Queued, User
 
@@ -24,6 +24,8 @@ class Add(Input, frozen=True, kw_only=True):
     session: str
     text: str = ""
     attachments: tuple[Attached, ...] = ()
+    issues: Issues = ()
+    """Attached as they stand at GitHub now, with their comments."""
     client_id: Annotated[str, Meta(max_length=100)] = ""
     """Sent again with the same one, the message is queued and said once."""
 
@@ -58,11 +60,12 @@ async def queue(call: Call[Whose]) -> Answer:
 async def queue_message(call: Call[Add]) -> Answer:
     """Queue a message: it is said when the round has come to its final answer. Where nothing
     runs, waits or is queued it is said at once. 409: 100 wait already."""
-    asked = call.given
-    return await call.house.executor.queue.add(
+    asked, executor = call.given, call.house.executor
+    row = await executor.store.session(asked.session)
+    return await executor.queue.add(
         asked.session,
         asked.text,
-        attachments=[one.block() for one in asked.attachments],
+        attachments=await attached(call, row.project, asked.attachments, asked.issues),
         client_id=asked.client_id,
     )
 

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from shipmate.database.rows import unknown
+from shipmate.github.remote import Source
+from shipmate.github.repository import Repository
 from shipmate.handlers.auditing import told
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.route import Call, Caller, Endpoint
 from shipmate.protocol import SessionRow
-from shipmate.session.projects import ProjectSettings, find_project
+from shipmate.session.projects import ProjectSettings, find_project, project_folder
 
 OF_SESSION = "/api/agent/sessions/{id}"
 
@@ -84,6 +86,14 @@ def usable(call: Call[Any]) -> dict[str, ProjectSettings]:
 def project_named(call: Call[Any], wanted: str) -> str:
     """Id of a project by id or name; those of others are not there."""
     return find_project(usable(call), wanted)
+
+
+async def repository_of(call: Call[Any], wanted: str) -> tuple[Repository, Source]:
+    """A project's repository at GitHub, for the project's id or name."""
+    projects = call.house.config.settings.projects
+    key = project_named(call, wanted)
+    root = project_folder(projects, key)
+    return await call.house.github.of(root, projects[key].github)
 
 
 def listing(caller: Caller, owner: str) -> tuple[str | None, str | None]:

@@ -9,6 +9,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from shipmate.agent.context import LoadImage, no_image
+from shipmate.agent.strangers import from_strangers
 from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Store, Written
 from shipmate.faults import point
@@ -20,7 +21,6 @@ from shipmate.protocol import (
     PendingChanged,
     SessionChanged,
     SessionRow,
-    ToolResult,
 )
 from shipmate.safety.rules.rule import Rule
 from shipmate.session.background import Turns
@@ -63,7 +63,7 @@ class Door:
     ) -> Written:
         """Keep blocks and changed fields of the row, then show them, and `then` with them.
         Whoever is cancelled while waiting for it does not undo it."""
-        if any(isinstance(block, ToolResult) and block.untrusted for block in blocks):
+        if any(map(from_strangers, blocks)):
             row = {**(row or {}), "untrusted": True}
         writing = self.store.write(session, blocks, row=row, durable=durable)
         return await self._shown(session, writing, row is not None, then)

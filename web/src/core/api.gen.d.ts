@@ -986,6 +986,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/dispatch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What of an issue or a pull request an agent would be given.
+         * @description What of an issue or a pull request an agent would be given.
+         */
+        get: operations["dispatch_preview"];
+        put?: never;
+        /**
+         * Give an issue or a pull request with its comments to an agent. A new session has no bypass,
+         * @description Give an issue or a pull request with its comments to an agent. A new session has no bypass,
+         *     and as strangers wrote what is attached, nothing of the network and no command is approved
+         *     ahead in it. In a session at work it is queued.
+         */
+        post: operations["dispatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/doctor": {
         parameters: {
             query?: never;
@@ -1019,6 +1045,167 @@ export interface paths {
          * @description A stored picture by the id in an `image` detail. What is no picture is only to be saved.
          */
         get: operations["stored_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/github/{project}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which repository is a project's, and what signs in there. 409: none is known.
+         * @description Which repository is a project's, and what signs in there. 409: none is known.
+         */
+        get: operations["github_connection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/github/{project}/issues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Issues and pull requests, the highest number first. What GitHub has sent before and says is
+         * @description Issues and pull requests, the highest number first. What GitHub has sent before and says is
+         *     still so is not sent again. 503: its rate limit is reached.
+         */
+        get: operations["github_issues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/github/{project}/issues/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An issue or a pull request, with its first 100 comments.
+         * @description An issue or a pull request, with its first 100 comments.
+         */
+        get: operations["github_issue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/github/{project}/issues/{number}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A page of the comments of an issue or a pull request.
+         * @description A page of the comments of an issue or a pull request.
+         */
+        get: operations["github_comments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/github/{project}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The first 100 labels of the repository.
+         * @description The first 100 labels of the repository.
+         */
+        get: operations["github_labels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/github/{project}/pulls/{number}/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The results of the checks of a pull request's last commit, which `sha` names.
+         * @description The results of the checks of a pull request's last commit, which `sha` names.
+         */
+        get: operations["github_checks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/github/{project}/pulls/{number}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The diff of a pull request, a page of files at a time.
+         * @description The diff of a pull request, a page of files at a time.
+         */
+        get: operations["github_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/github/{project}/pulls/{number}/reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The reviews of a pull request, and the comments on its lines.
+         * @description The reviews of a pull request, and the comments on its lines.
+         */
+        get: operations["github_reviews"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1443,6 +1630,8 @@ export interface components {
             attachments?: components["schemas"]["Attached"][];
             /** @default  */
             client_id?: string;
+            /** @default [] */
+            issues?: components["schemas"]["IssueGiven"][];
             session: string;
             /** @default  */
             text?: string;
@@ -1611,6 +1800,15 @@ export interface components {
             /** @enum {unknown} */
             type: "ask_user";
         };
+        /**
+         * Attachable
+         * @description What would be attached, as it stands now.
+         */
+        Attachable: {
+            name: string;
+            text: string;
+            title: string;
+        };
         /** Attached */
         Attached: {
             /**
@@ -1646,6 +1844,8 @@ export interface components {
             session: string;
             /** @default  */
             text?: string;
+            /** @default  */
+            title?: string;
             /** @enum {unknown} */
             type: "attachment";
         };
@@ -1691,6 +1891,7 @@ export interface components {
         };
         /** ChangeProject */
         ChangeProject: {
+            github?: string;
             name?: string;
             owner?: string;
             people?: string[];
@@ -1755,6 +1956,8 @@ export interface components {
             bypass_approval?: boolean;
             /** @default  */
             client_id?: string;
+            /** @default [] */
+            issues?: components["schemas"]["IssueGiven"][];
             /** @default  */
             message?: string;
             /** @default  */
@@ -1770,6 +1973,18 @@ export interface components {
              * @enum {unknown}
              */
             when?: "queue" | "steer";
+        };
+        /** Check */
+        Check: {
+            name: string;
+            said: string;
+            /** @enum {unknown} */
+            state: "failed" | "passed" | "skipped" | "waiting";
+            url: string;
+        };
+        /** Checks */
+        Checks: {
+            checks: components["schemas"]["Check"][];
         };
         /**
          * CommandDetail
@@ -1790,11 +2005,46 @@ export interface components {
             /** @default bash */
             shell?: string;
         };
+        /** Comment */
+        Comment: {
+            /** @default 0 */
+            answers: number;
+            author: string;
+            body: string;
+            created_at: string;
+            /** @default  */
+            hunk: string;
+            id: number;
+            /** @default 0 */
+            line: number;
+            /** @default  */
+            path: string;
+            role: string;
+            url: string;
+        };
+        /** Comments */
+        Comments: {
+            comments: components["schemas"]["Comment"][];
+            cursor: string;
+        };
+        /** Commit */
+        Commit: {
+            sha: string;
+        };
         /** Compacted */
         Compacted: {
             summary: components["schemas"]["Summary"];
             tokens_after: number;
             tokens_before: number;
+        };
+        /** Connection */
+        Connection: {
+            rate: components["schemas"]["Rate"] | null;
+            repository: string;
+            signed_in: string;
+            /** @enum {unknown} */
+            source: "remote" | "settings";
+            url: string;
         };
         /**
          * ContextUsage
@@ -1842,11 +2092,63 @@ export interface components {
             /** @enum {unknown} */
             type: "delta";
         };
+        /**
+         * Detail
+         * @description One of them, whole.
+         */
+        Detail: {
+            /** @default 0 */
+            additions: number;
+            assignees: string[];
+            author: string;
+            /** @default  */
+            base: string;
+            body: string;
+            /** @default 0 */
+            changed_files: number;
+            comments: number;
+            created_at: string;
+            /** @default 0 */
+            deletions: number;
+            /** @default  */
+            head: string;
+            /** @default  */
+            head_sha: string;
+            /** @enum {unknown} */
+            kind: "issue" | "pull_request";
+            labels: components["schemas"]["Label"][];
+            milestone: string;
+            number: number;
+            /** @enum {unknown} */
+            state: "closed" | "draft" | "merged" | "open";
+            title: string;
+            updated_at: string;
+            url: string;
+        };
         /** DiffDetail */
         DiffDetail: {
             files: components["schemas"]["FileChange"][];
             /** @enum {unknown} */
             kind: "diff";
+        };
+        /** Dispatch */
+        Dispatch: {
+            /** @default assistant */
+            agent?: string;
+            /** @default  */
+            client_id?: string;
+            instruction: string;
+            number: number;
+            project: string;
+            /** @default  */
+            provider?: string;
+            /** @default  */
+            session?: string;
+        };
+        /** Dispatched */
+        Dispatched: {
+            queued: boolean;
+            session: components["schemas"]["SessionRow"];
         };
         /**
          * Done
@@ -2008,14 +2310,6 @@ export interface components {
             before?: string;
             path: string;
         };
-        /** Find */
-        Find: {
-            /** @default 0 */
-            before?: number;
-            /** @default 500 */
-            limit?: number;
-            q: string;
-        };
         /** Finding */
         Finding: {
             detail: string;
@@ -2048,11 +2342,6 @@ export interface components {
             client_id?: string;
             /** @default  */
             text?: string;
-        };
-        /** Found */
-        Found: {
-            hits: components["schemas"]["Hit"][];
-            total: number;
         };
         /**
          * FoundView
@@ -2144,6 +2433,42 @@ export interface components {
             version: string;
         };
         /**
+         * IssueGiven
+         * @description An issue or a pull request of the session's project.
+         */
+        IssueGiven: {
+            /**
+             * @default issue
+             * @enum {unknown}
+             */
+            kind?: "issue" | "pull_request";
+            number: number;
+        };
+        /** IssueView */
+        IssueView: {
+            comments: components["schemas"]["Comment"][];
+            cursor: string;
+            issue: components["schemas"]["Detail"];
+        };
+        /**
+         * Item
+         * @description An issue or a pull request as a list shows it.
+         */
+        Item: {
+            author: string;
+            comments: number;
+            created_at: string;
+            /** @enum {unknown} */
+            kind: "issue" | "pull_request";
+            labels: components["schemas"]["Label"][];
+            number: number;
+            /** @enum {unknown} */
+            state: "closed" | "draft" | "merged" | "open";
+            title: string;
+            updated_at: string;
+            url: string;
+        };
+        /**
          * KeepAlive
          * @description Nothing was said for 15 s. An event, not a comment: some readers hide comments.
          */
@@ -2152,6 +2477,15 @@ export interface components {
             session?: string;
             /** @enum {unknown} */
             type: "keep_alive";
+        };
+        /** Label */
+        Label: {
+            color: string;
+            name: string;
+        };
+        /** Labels */
+        Labels: {
+            labels: components["schemas"]["Label"][];
         };
         /** Link */
         Link: {
@@ -2440,6 +2774,11 @@ export interface components {
         Outline: {
             said: components["schemas"]["Said"][];
         };
+        /** Page */
+        Page: {
+            /** @default  */
+            cursor?: string;
+        };
         /**
          * PendingChanged
          * @description All that waits for the user in the session, whole, after each change of it; to who follows
@@ -2469,6 +2808,11 @@ export interface components {
             package: string;
             state: string;
             title: string;
+        };
+        /** Preview */
+        Preview: {
+            number: number;
+            project: string;
         };
         /**
          * Price
@@ -2511,6 +2855,7 @@ export interface components {
         };
         /** Project */
         Project: {
+            github: string;
             id: string;
             missing: boolean;
             name: string;
@@ -2571,6 +2916,11 @@ export interface components {
             title: string;
             type: string;
         };
+        /** PullFiles */
+        PullFiles: {
+            cursor: string;
+            files: components["schemas"]["FileChange"][];
+        };
         /**
          * QueueChanged
          * @description What waits to be said, whole, the next first; after each change of it.
@@ -2601,6 +2951,15 @@ export interface components {
             id?: string;
             /** @default  */
             text?: string;
+        };
+        /**
+         * Rate
+         * @description What is left of GitHub's rate limit.
+         */
+        Rate: {
+            limit: number;
+            remaining: number;
+            resets_at: number;
         };
         /** Reply */
         Reply: {
@@ -2635,6 +2994,19 @@ export interface components {
             /** @enum {unknown} */
             type: "retry";
             wait: number;
+        };
+        /** Review */
+        Review: {
+            at: string;
+            author: string;
+            body: string;
+            state: string;
+            url: string;
+        };
+        /** Reviews */
+        Reviews: {
+            comments: components["schemas"]["Comment"][];
+            reviews: components["schemas"]["Review"][];
         };
         /**
          * Rule
@@ -3272,10 +3644,46 @@ export interface components {
             /** @default  */
             owner?: string;
         };
+        /** Find */
+        "shipmate.handlers.github.Find": {
+            /** @default  */
+            cursor?: string;
+            /** @default all */
+            kind?: ("issue" | "pull_request") | "all";
+            /** @default  */
+            labels?: string;
+            /** @default  */
+            search?: string;
+            /**
+             * @default open
+             * @enum {unknown}
+             */
+            state?: "all" | "closed" | "open";
+        };
+        /** Found */
+        "shipmate.handlers.github.Found": {
+            cursor: string;
+            items: components["schemas"]["Item"][];
+            rate: components["schemas"]["Rate"] | null;
+            total: number;
+        };
         /** Whose */
         "shipmate.handlers.queue.Whose": {
             /** @default  */
             session?: string;
+        };
+        /** Find */
+        "shipmate.handlers.reading.Find": {
+            /** @default 0 */
+            before?: number;
+            /** @default 500 */
+            limit?: number;
+            q: string;
+        };
+        /** Found */
+        "shipmate.handlers.reading.Found": {
+            hits: components["schemas"]["Hit"][];
+            total: number;
         };
         /** Wanted */
         "shipmate.handlers.usage.Wanted": {
@@ -4321,7 +4729,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Found"];
+                    "application/json": components["schemas"]["shipmate.handlers.reading.Found"];
                 };
             };
             /** @description What is wrong, where, and what to do. */
@@ -5052,6 +5460,71 @@ export interface operations {
             };
         };
     };
+    dispatch_preview: {
+        parameters: {
+            query: {
+                project: string;
+                number: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attachable"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dispatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Dispatch"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dispatched"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     doctor: {
         parameters: {
             query?: never;
@@ -5099,6 +5572,271 @@ export interface operations {
                 };
                 content: {
                     "application/json": string;
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    github_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Connection"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    github_issues: {
+        parameters: {
+            query?: {
+                kind?: ("issue" | "pull_request") | "all";
+                state?: "all" | "closed" | "open";
+                search?: string;
+                labels?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["shipmate.handlers.github.Found"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    github_issue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IssueView"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    github_comments: {
+        parameters: {
+            query?: {
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                project: string;
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comments"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    github_labels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Labels"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    github_checks: {
+        parameters: {
+            query: {
+                sha: string;
+            };
+            header?: never;
+            path: {
+                project: string;
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Checks"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    github_files: {
+        parameters: {
+            query?: {
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                project: string;
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullFiles"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    github_reviews: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reviews"];
                 };
             };
             /** @description What is wrong, where, and what to do. */

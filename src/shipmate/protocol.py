@@ -312,7 +312,7 @@ class ApprovalRequest(Block, frozen=True, kw_only=True, tag="approval_request"):
     """Absent while pending."""
     feedback: str = ""
     decided_by: str = ""
-    """`user`, `bypass`, `rule`, `stop`, `moved_on`, or the name of a token."""
+    """`user`, `bypass`, `rule`, one of `Closed`, or the name of a token."""
     suggested: tuple[str, ...] = ()
     """Rules as they would be saved with the decision, word for word and all of them: `shell:npm
     test`. Empty: no rule can be made of this call."""
@@ -335,6 +335,11 @@ CONTINUE = "Continue"
 """The answer that raises it; every other one ends the round."""
 
 
+Closed: TypeAlias = Literal["stop", "moved_on", "cut_off"]
+"""Why something that waited was closed: Stop, a message of the user, or the end of its round, in
+a branch and in an import too."""
+
+
 class AskUser(Block, frozen=True, kw_only=True, tag="ask_user"):
     """A question to the user. Its id is `<call>-question`."""
 
@@ -347,7 +352,7 @@ class AskUser(Block, frozen=True, kw_only=True, tag="ask_user"):
     agent: str = ""
     result: str | UnsetType = UNSET
     """Absent while pending."""
-    cancelled: Literal["", "stop", "moved_on"] = ""
+    cancelled: Literal["", Closed] = ""
     """It was closed without an answer; `result` is then empty text."""
 
     def takes(self, answer: str) -> bool:

@@ -163,6 +163,8 @@ def _denied(decided: ApprovalRequest) -> str:
         return "Not run: stopped by the user."
     if decided.decided_by == "moved_on":
         return "Not run: the user moved on."
+    if decided.decided_by == "cut_off":
+        return "Not run: what asked for it came to an end before the user decided."
     if decided.feedback:
         return f"The user denied this call and said: {decided.feedback}"
     return "The user denied this call. Do not try it again in another way; ask what they want."

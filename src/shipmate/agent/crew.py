@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from shipmate.agent.calls import ThreadWaits
-from shipmate.agent.closing import Closed, close_open, cut_short
+from shipmate.agent.closing import CALLER_ENDED, STOPPED, Ending, close_open, cut_short
 from shipmate.agent.loop import Record, Round
 from shipmate.agent.profile import Agent, Team
 from shipmate.agent.standing import Standing
@@ -18,7 +18,7 @@ from shipmate.errors import ShipmateError, did_you_mean
 from shipmate.faults import point
 from shipmate.llm.model import ModelError
 from shipmate.protocol import AgentDetail, Done, Pending, ToolCall
-from shipmate.tools.tool import Spawn, ToolError, ToolOutput
+from shipmate.tools.tool import STOP, Spawn, ToolError, ToolOutput
 
 DEPTH = 3
 """How deep agents may call agents: one that the session's agent calls is at 1."""
@@ -92,7 +92,7 @@ class Crew:
         self.stopped.add(call)
         self.tell()
         if task := self._working.get(call):
-            task.cancel("stop")
+            task.cancel(STOP)
             await asyncio.wait([task])
 
     def _limit(self) -> str:
@@ -113,16 +113,16 @@ class Crew:
             while call.id not in self.stopped:
                 done = await self._turn(caller, call, team, name)
                 if done and not done.reason.startswith("waiting"):
-                    await self._close(call, "stop", "Not run: the agent came to an end before.")
+                    await self._close(call, CALLER_ENDED)
                     return _output(done, thread)
                 if done:
                     await self._wait(caller, call)
         except (ToolError, ShipmateError):
-            await self._close(call, "moved_on", "Not run: the agent came to an end before.")
+            await self._close(call, CALLER_ENDED)
             raise
         self.stopped.discard(call.id)
-        await self._close(call, "stop", "Not run: stopped by the user.")
-        return _told(thread, cut_short(thread, "stop"), failed=True)
+        await self._close(call, STOPPED)
+        return _told(thread, cut_short(thread, STOPPED), failed=True)
 
     async def _turn(self, caller: Caller, call: ToolCall, team: Team, name: str) -> Done | None:
         """Carry the sub-agent as far as it goes; None when it was stopped alone."""
@@ -181,9 +181,9 @@ class Crew:
         threads = self.transcript.below(call.id)
         return [block for thread in threads for block in thread.waiting()]
 
-    async def _close(self, call: ToolCall, why: Closed, text: str) -> None:
+    async def _close(self, call: ToolCall, ending: Ending) -> None:
         """Close what is open in the thread of a call that ends."""
-        if blocks := close_open(self.transcript, why, text, below=call.id):
+        if blocks := close_open(self.transcript, ending, below=call.id):
             await self.record(*blocks)
 
 

@@ -14,8 +14,8 @@ from shipmate.agent.voice import Voice
 from shipmate.errors import ShipmateError
 from shipmate.llm.model import ChatMessage, ModelError, Reply
 from shipmate.llm.prices import spent, taken
-from shipmate.protocol import Pending, ToolCall
-from shipmate.tools.tool import SHUTDOWN, ToolError
+from shipmate.protocol import Closed, Pending, ToolCall
+from shipmate.tools.tool import SHUTDOWN, STOP, ToolError
 
 
 @dataclass(slots=True, eq=False)
@@ -39,7 +39,9 @@ class RunningDesk:
             return await decided
         except asyncio.CancelledError as cut:
             if SHUTDOWN not in cut.args:
-                await asyncio.shield(self._close(block.id))
+                await asyncio.shield(
+                    self._close(block.id, "stop" if STOP in cut.args else "cut_off")
+                )
             raise
         finally:
             self.thread.forget(block.id)
@@ -64,12 +66,12 @@ class RunningDesk:
         """Close what a call had asked that was cut off while it ran."""
         for block in self.thread.waiting():
             if block.call == call.id:
-                await self._close(block.id)
+                await self._close(block.id, "cut_off")
 
-    async def _close(self, block: str) -> None:
+    async def _close(self, block: str, why: Closed) -> None:
         asked = self.thread.shown(block)
         if asked is not None and asked.result is UNSET:
             try:
-                await self.record(structs.replace(unanswered(asked, "moved_on")))
+                await self.record(structs.replace(unanswered(asked, why)))
             except ShipmateError:  # its session was deleted, or the disk is full
                 return

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from shipmate.agent.budgets import Reached, Spending
-from shipmate.agent.closing import close_open
+from shipmate.agent.closing import STOPPED, close_open
 from shipmate.agent.compaction import POOR, Compaction, given_up
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
@@ -181,7 +181,7 @@ class Upkeep:
             return self._waits()
         calls = self.transcript.open_calls()
         if self.ledger.spending.stopped:
-            if closed := close_open(self.transcript, "stop", "Not run: stopped by the user."):
+            if closed := close_open(self.transcript, STOPPED):
                 await self.record(*closed)
             return Done(finished=False, reason="budget", error="Stopped by you at a limit.")
         return await self._ask(self.ledger.spending.stuck(calls))

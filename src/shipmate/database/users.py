@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 Role: TypeAlias = Literal["admin", "user", "viewer"]
 ROLES: tuple[Role, ...] = get_args(Role)
-RESERVED = frozenset({"all", "bypass", "moved_on", "nobody", "rule", "stop", "user"})
+RESERVED = frozenset({"all", "bypass", "cut_off", "moved_on", "nobody", "rule", "stop", "user"})
 """Words that stand where a name could."""
 _NAME = re.compile(r"\w[\w.@-]{0,63}")
 

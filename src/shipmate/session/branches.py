@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
+from shipmate.agent.closing import BRANCHED
 from shipmate.agent.strangers import IMPORTED
 from shipmate.database.rows import now
 from shipmate.database.store import Kept
@@ -34,7 +35,6 @@ from shipmate.session.executor import Executor, new_session_id
 from shipmate.session.queue import check_said
 from shipmate.tools.contents import OF_SESSION
 
-NOT_RUN = "Not run: this branch was made before it ran."
 MARK = " (branch)"
 ALL = 10_000_000
 
@@ -77,7 +77,7 @@ async def branch(  # noqa: PLR0913 - what it is made of, where it is put, whose 
         owner=owner,
         readers=(),
     )
-    blocks = numbered(closed(taken, NOT_RUN, note), made, now())
+    blocks = numbered(closed(taken, BRANCHED, note), made, now())
     row = await executor.store.fill_session(row, blocks)
     await asyncio.to_thread(_copy_stored, files, session, made)
     executor.door.tell_row(row)

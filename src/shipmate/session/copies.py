@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from shipmate.agent.closing import close_open
+from shipmate.agent.closing import Ending, close_open
 from shipmate.agent.transcript import Transcript
 from shipmate.database.store import Kept
 from shipmate.protocol import AnyBlock, Message, Summary, decode_kept, encode
@@ -30,10 +30,10 @@ def items(kept: Iterable[Kept]) -> list[Item]:
     return [Item(one, decode_kept(one.json)) for one in kept]
 
 
-def closed(found: Sequence[Item], why: str, *more: AnyBlock) -> list[Item]:
-    """With every open call closed, and then `more` at the end. `why`: what its result says."""
+def closed(found: Sequence[Item], ending: Ending, *more: AnyBlock) -> list[Item]:
+    """With every open call closed, and then `more` at the end."""
     transcript = Transcript(item.block for item in found if item.block is not None)
-    ends = close_open(transcript, "moved_on", why)
+    ends = close_open(transcript, ending)
     known = {block.id: block for block in ends}
     result = [_changed(item, known) for item in found]
     return [*result, *(Item(_new(b), b) for b in (*known.values(), *more))]

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from shipmate.agent.closing import close_agent, close_open, open_call
+from shipmate.agent import closing
 from shipmate.agent.context import LoadImage, no_image
 from shipmate.agent.profile import Agent
 from shipmate.agent.transcript import Transcript
@@ -40,9 +40,9 @@ from shipmate.session.hub import Frame, Hub
 from shipmate.session.ledgers import Ledgers
 from shipmate.session.queue import Queue, check_said
 from shipmate.session.recovery import RESUMED, recover, to_resume
-from shipmate.session.rounds import STOP, Assemble, Rounds
+from shipmate.session.rounds import Assemble, Rounds
 from shipmate.session.titles import Titles, provisional
-from shipmate.tools.tool import SHUTDOWN
+from shipmate.tools.tool import SHUTDOWN, STOP
 
 log = logging.getLogger(__name__)
 
@@ -165,7 +165,7 @@ class Executor:
         if self.runs(session):
             user = structs.replace(user, steers=not transcript.spending.stopped)
         else:
-            closed = close_open(transcript, "moved_on", "Not run: the user moved on.")
+            closed = closing.close_open(transcript, closing.MOVED_ON)
             fields = self._begun(session, user.text)
         written = await self.door.record(session, *closed, *attachments, user, row=fields)
         point("send.recorded")
@@ -206,7 +206,7 @@ class Executor:
             await self._beside.end(session)
             transcript = await self.door.transcript(session)
             point("stop.cut")
-            closed = close_open(transcript, "stop", "Not run: stopped by the user.")
+            closed = closing.close_open(transcript, closing.STOPPED)
             closed += await self.queue.hold(session, transcript, ran=ran)
             if closed or self.door.row(session).status != "idle":
                 fields = {**NOTHING_WAITS, "status": "idle"}
@@ -218,14 +218,14 @@ class Executor:
         `NotFoundError`: none does."""
         async with self.door.turn(session):
             transcript = await self.door.transcript(session)
-            found = open_call(transcript, call)
+            found = closing.open_call(transcript, call)
             if found is None or not transcript.below(call):
                 raise NotFoundError(f"No agent works for the call {call!r}; it may have ended.")
             if self.runs(session):
                 await self._rounds.stop_agent(session, call)
                 self._engine.advance(session)
                 return
-            blocks = close_agent(transcript, found)
+            blocks = closing.close_agent(transcript, found)
             if self.door.row(session).status in ("interrupted", "error"):
                 await self.door.record(session, *blocks)
                 await self.door.record(session, row=transcript.waiting_fields())
@@ -246,7 +246,7 @@ class Executor:
         async with self.door.turn(session):
             await self._check_cut_off(session, "dismiss")
             transcript = await self.door.transcript(session)
-            closed = close_open(transcript, "moved_on", "Not run: the round was interrupted.")
+            closed = closing.close_open(transcript, closing.DISMISSED)
             closed += await self.queue.hold(session, transcript, ran=True)
             await self.door.record(session, *closed, row={**NOTHING_WAITS, "status": "idle"})
             point("dismiss.recorded")

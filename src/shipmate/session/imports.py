@@ -10,6 +10,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec import structs
 
+from shipmate.agent.closing import EXPORTED
 from shipmate.agent.strangers import IMPORTED
 from shipmate.database.rows import now
 from shipmate.database.store import Kept
@@ -20,7 +21,6 @@ from shipmate.session.copies import LAST, Item, closed, numbered
 from shipmate.session.executor import Executor
 from shipmate.session.exports import FORMAT, image_type
 
-NOT_RUN = "Not run: the session was exported before it ran."
 _ID_CHARS = 200
 _MOST_TOKENS = 2**53
 _FIELDS = msgspec.json.Decoder(dict[str, Any])
@@ -60,7 +60,7 @@ def imported(document: Document, project: str, at: int) -> tuple[SessionRow, lis
         untrusted=True,
     )
     note = System(text="Imported from a file.", code=IMPORTED)
-    return row, numbered(closed(found, NOT_RUN, note), row.id, at)
+    return row, numbered(closed(found, EXPORTED, note), row.id, at)
 
 
 def _word(head: Mapping[str, Any], name: str) -> str:

@@ -113,7 +113,11 @@ def _decided(block: ApprovalRequest) -> str:
 def _answered(block: AskUser) -> str:
     if block.result is UNSET:
         return "Not answered."
-    return f"Not answered ({block.cancelled})." if block.cancelled else f"Answer: {block.result}"
+    return (
+        f"Not answered ({block.cancelled.replace('_', ' ')})."
+        if block.cancelled
+        else f"Answer: {block.result}"
+    )
 
 
 def _details(details: AnyDetail | msgspec.UnsetType) -> tuple[Part, ...]:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from shipmate.agent.closing import close_open
+from shipmate.agent.closing import STOPPED, close_open
 from shipmate.agent.crew import Crew
 from shipmate.agent.loop import Round
 from shipmate.agent.profile import Agent
@@ -22,15 +22,13 @@ from shipmate.session.door import Door
 from shipmate.session.ledgers import Ledgers
 from shipmate.session.speech import Speech
 from shipmate.session.standing import standing
+from shipmate.tools.tool import STOP
 
 log = logging.getLogger(__name__)
 
 Assemble: TypeAlias = Callable[[SessionRow], Awaitable[Agent]]
 """Profile, project and configuration put together for one session."""
 
-STOP = "stop"
-"""Why a round is ended by the user. By the server's end (`SHUTDOWN`) it is only interrupted, and
-can go on."""
 UNEXPECTED = "The round failed unexpectedly; the server's log has the details."
 AGAIN_SECONDS = 1.0
 """How long until it is tried again to keep an end that could not be kept."""
@@ -160,7 +158,7 @@ class Rounds:
         said = self._said(session)
         if self.ending(session) != STOP:
             return End(Done(finished=False, reason="interrupted"), tuple(said))
-        closed = close_open(transcript, "stop", "Not run: stopped by the user.")
+        closed = close_open(transcript, STOPPED)
         return End(Done(finished=False, reason="stopped"), (*said, *closed))
 
     async def _close(self, session: str, transcript: Transcript, end: End) -> None:

@@ -55,8 +55,8 @@ class ToolOutput:
     """It holds what strangers wrote: a page, a file of the network."""
 
 
-SHUTDOWN = "shutdown"
-"""The message of a cancellation when the server ends; any other one is the user's Stop."""
+STOP, SHUTDOWN = "stop", "shutdown"
+"""The messages of a cancellation: by the user, and when the server ends. Any other is a Stop."""
 
 
 class ToolStopped(asyncio.CancelledError):

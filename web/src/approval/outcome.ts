@@ -6,6 +6,7 @@ export function outcome(block: ApprovalRequest): string {
   const by = block.decided_by;
   if (by === "stop") return t("approval.stopped");
   if (by === "moved_on") return t("approval.moved-on");
+  if (by === "cut_off") return t("approval.cut-off");
   const [some, all] = [block.hunks?.length, countHunks(block)];
   const done = block.result
     ? some === undefined

@@ -1781,7 +1781,7 @@ export interface components {
              * @default
              * @enum {unknown}
              */
-            cancelled?: "" | "moved_on" | "stop";
+            cancelled?: "" | "cut_off" | "moved_on" | "stop";
             id: string;
             /** @default false */
             multiple?: boolean;

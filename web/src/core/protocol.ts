@@ -81,7 +81,7 @@ export type Event = AnyBlock | Transient;
 const BASE = { session: "", pos: 0, seq: 0, at: 0, parent: "" };
 /** The defaults of `protocol.py`; a test holds them against the OpenAPI document's. */
 export const DEFAULTS: { [T in Block["type"]]: Record<string, unknown> } = {
-  user: { client_id: "" },
+  user: { client_id: "", steers: false },
   attachment: { text: "", file: "", media_type: "" },
   system: { level: "info", code: "" },
   message: {

@@ -68,7 +68,7 @@ class Served:
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and wait; the exit status."""
         self.process.send_signal(number)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
 
 def _lower(headers: Any) -> dict[str, str]:
@@ -99,7 +99,7 @@ def served(
     assert process.stdout is not None
     try:
         line = process.stdout.readline()
-        assert line, f"the server ended with status {process.wait(20)}"
+        assert line, f"the server ended with status {process.wait(60)}"
         told = json.loads(line)
         running = read(data)
         assert running is not None
@@ -107,7 +107,7 @@ def served(
     finally:
         if process.poll() is None:
             process.kill()
-        process.wait(20)
+        process.wait(60)
         process.stdout.close()
 
 

@@ -52,7 +52,7 @@ class AnyOrder(RuleBasedStateMachine):
     # --- the server -----------------------------------------------------------------------
 
     def run(self, work: Any) -> Any:
-        return self.loop.run_until_complete(asyncio.wait_for(work, 20))
+        return self.loop.run_until_complete(asyncio.wait_for(work, 120))
 
     def _open(self) -> None:
         self.closing = asyncio.Event()

@@ -17,6 +17,8 @@ from tests.provider import Answer, Provider, call_reply, text_reply
 MARK = f"86401.{os.getpid()}"
 """In the command line of each process that a command starts."""
 AGENTS = 3
+ENOUGH = 60.0
+"""Seconds, on the slowest of machines."""
 
 
 @pytest.fixture
@@ -38,8 +40,8 @@ def commands() -> int:
     return len(found.stdout.split())
 
 
-def becomes(number: int, seconds: float) -> bool:
-    until = time.monotonic() + seconds
+def becomes(number: int) -> bool:
+    until = time.monotonic() + ENOUGH
     while commands() != number and time.monotonic() < until:
         time.sleep(0.01)
     return commands() == number
@@ -49,7 +51,7 @@ def blocks(server: Served, session: str) -> list[Event]:
     return server.api("GET", f"/api/agent/sessions/{session}?limit=1000")["blocks"]
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_a_kill_while_three_sub_agents_run_commands_leaves_none_and_repeats_none(
     tmp_path: Path, speaker: Provider
 ) -> None:
@@ -71,9 +73,9 @@ def test_a_kill_while_three_sub_agents_run_commands_leaves_none_and_repeats_none
         for one in asked:
             yes = {"session": session, "id": one, "approved": True}
             server.api("POST", "/api/agent/approval", yes)
-        assert becomes(AGENTS, 30)
+        assert becomes(AGENTS)
         assert server.end(signal.SIGKILL) == -signal.SIGKILL
-        assert becomes(0, 2)
+        assert becomes(0)
     assert log.read_text() == "ran\n" * AGENTS
     with served(data) as server:
         view = server.api("GET", f"/api/agent/sessions/{session}")
@@ -86,7 +88,7 @@ def test_a_kill_while_three_sub_agents_run_commands_leaves_none_and_repeats_none
     assert log.read_text() == "ran\n" * AGENTS
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_a_second_signal_ends_it_at_once_and_what_was_said_is_kept(
     tmp_path: Path, speaker: Provider
 ) -> None:
@@ -104,7 +106,7 @@ def test_a_second_signal_ends_it_at_once_and_what_was_said_is_kept(
                 reader.session = events[0].get("session", "") if events else reader.session
             server.process.send_signal(signal.SIGTERM)
             server.process.send_signal(signal.SIGTERM)
-            assert server.process.wait(20) == 0
+            assert server.process.wait(ENOUGH) == 0
     with served(data) as server:
         view = server.api("GET", f"/api/agent/sessions/{reader.session}")
         assert view["session"]["status"] == "interrupted"

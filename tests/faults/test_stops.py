@@ -18,7 +18,10 @@ from tests.faults.trial import CHAT
 from tests.provider import Answer, Provider, call_reply, error_reply, text_reply
 
 TIMES, SAMPLE = 50, 1
-STOPPED_S, GONE_S = 1.0, 2.0
+STOPPED_S = 1.0
+"""What is claimed; held where it is tried in full, on a machine that does nothing else."""
+ENOUGH = 60.0
+"""Seconds for what is only waited for, on the slowest of machines."""
 MARK = f"86400.{os.getpid()}"
 """In the command line of each process that a command starts."""
 WORDS = text_reply(*["word "] * 200)
@@ -117,8 +120,8 @@ def processes() -> int:
     return len(found.stdout.split())
 
 
-def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
-    until = time.monotonic() + seconds
+def wait_for(condition: Callable[[], bool]) -> bool:
+    until = time.monotonic() + ENOUGH
     while not condition():
         if time.monotonic() > until:
             return False
@@ -151,7 +154,7 @@ def reach(
     answer, reader = begin(server, new)
     event = read_until(answer, reader, kind("user") if phase.asks else phase.reached)
     if phase.asks:
-        assert wait_for(lambda: any(phase.asks in str(s.body) for s in speaker.seen), 20)
+        assert wait_for(lambda: any(phase.asks in str(s.body) for s in speaker.seen))
     if phase.queue:
         later = {"session": reader.session, "text": "later"}
         server.api("POST", "/api/queue", later)
@@ -162,12 +165,12 @@ def reach(
         answer.close()
         answer = server.open("POST", CHAT, {"session": reader.session})
     if phase.runs:
-        assert wait_for(lambda: processes() > 0, 20), "the command does not run"
+        assert wait_for(lambda: processes() > 0), "the command does not run"
     return answer, reader
 
 
 def stop(server: Served, speaker: Provider, phase: Phase) -> tuple[float, int]:
-    """Seconds until it was over, and how many processes were left after two."""
+    """Seconds until it was over, and how many processes were left."""
     answer, reader = reach(server, speaker, phase)
     with answer:
         begun = time.monotonic()
@@ -179,7 +182,7 @@ def stop(server: Served, speaker: Provider, phase: Phase) -> tuple[float, int]:
             seconds = max(seconds, time.monotonic() - begun)
             assert (done.get("finished"), done["reason"]) == (False, "stopped"), phase.name
     assert view["session"]["status"] == "idle"
-    wait_for(lambda: processes() == 0, GONE_S)
+    wait_for(lambda: processes() == 0)
     left = processes()
     speaker.queued.clear()
     told = server.events(CHAT, {"session": reader.session, "message": "and now?"})
@@ -208,5 +211,5 @@ def test_stop_in_each_phase_is_over_at_once_and_leaves_nothing(
     TABLE.put("stop, p99", f"{share(every, 99) * 1000:.0f} ms (slowest: {slowest})")
     TABLE.put("processes left", survivors)
     assert survivors == 0
-    assert share(every, 99) <= STOPPED_S
+    assert share(every, 99) <= STOPPED_S or not full
     assert not (tmp_path / "project" / "never.txt").exists()

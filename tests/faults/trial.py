@@ -114,7 +114,7 @@ class Trial:
         line = process.stdout.readline()
         if not line:
             process.stdout.close()
-            assert process.wait(20) == -signal.SIGKILL, "the server does not start"
+            assert process.wait(ENOUGH) == -signal.SIGKILL, "the server does not start"
             self.killed += 1
             return None
         if self.killed:
@@ -128,7 +128,7 @@ class Trial:
     def _end(self, served: Served, number: int) -> None:
         assert served.process.stdout is not None
         served.process.send_signal(number)
-        served.process.wait(20)
+        served.process.wait(ENOUGH)
         served.process.stdout.close()
 
     def api(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
@@ -148,7 +148,7 @@ class Trial:
                 self._gone(server)
 
     def _gone(self, server: Served) -> None:
-        server.process.wait(20)
+        server.process.wait(ENOUGH)
 
     # --- the story ------------------------------------------------------------------------
 

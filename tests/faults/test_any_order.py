@@ -12,16 +12,31 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec import json
 
+from shipmate.agent.transcript import Transcript
+from shipmate.database.store import Kept, View
 from shipmate.errors import ConflictError, NotFoundError
 from shipmate.llm.invariants import check_request
 from shipmate.llm.model import ModelError, Reply
 from shipmate.llm.scripted import call, say, together
-from shipmate.protocol import AnyBlock, ApprovalRequest, AskUser, ToolCall, ToolResult, User
+from shipmate.protocol import (
+    AnyBlock,
+    ApprovalRequest,
+    AskUser,
+    Summary,
+    ToolCall,
+    ToolResult,
+    User,
+    decode_kept,
+)
+from shipmate.session.branches import branch
+from shipmate.session.exports import export
+from shipmate.session.imports import Document, bring_in
 from tests.agent.test_context import body_of
 from tests.faults.table import TABLE
 from tests.play import Stage, kept, stage
-from tests.session.trade import TOOLS
+from tests.session.trade import TOOLS, is_summary
 
 FULL = settings.get_current_profile_name() == "faults"
 EXAMPLES, STEPS = (120, 50) if FULL else (4, 15)
@@ -72,7 +87,10 @@ class AnyOrder(RuleBasedStateMachine):
         self.closing.set()
         self.run(self.hosting)
 
-    def _step(self, _messages: Any, _tools: Any) -> Any:
+    def _step(self, messages: Any, _tools: Any) -> Any:
+        return say("Summed up.") if is_summary(messages) else self._reply()
+
+    def _reply(self) -> Any:
         kind = self.kinds.pop(0) if self.kinds else "text"
         self.made += 2
         one, two = (f"c{self.made + n}" for n in range(2))
@@ -139,6 +157,64 @@ class AnyOrder(RuleBasedStateMachine):
         if self.do(self.server.executor.queue.add(self.session, name, client_id=name), ticks):
             self.sent.append(name)
 
+    @rule(ticks=TICKS, place=st.integers(0, 2), how=st.sampled_from(["now", "move", "away"]))
+    def change_the_queue(self, ticks: int, place: int, how: str) -> None:
+        queue = self.server.executor.queue
+        waiting = self.run(queue.items(self.session))
+        if not waiting:
+            return
+        item = waiting[place % len(waiting)]
+        match how:
+            case "now":
+                self.do(queue.send_now(self.session, item.id), ticks)
+            case "move":
+                self.do(queue.edit(self.session, item.id, text="else", place=place), ticks)
+            case _:
+                with suppress(NotFoundError):  # it was said meanwhile
+                    self.run(queue.remove(self.session, item.id))
+                    self.sent.remove(item.client_id)
+                self.let(ticks)
+
+    @rule(ticks=TICKS)
+    def sum_up(self, ticks: int) -> None:
+        self.do(self.server.executor.compacting.now(self.session), ticks)
+
+    @rule(ticks=TICKS, undo=st.booleans())
+    def change_the_summary(self, ticks: int, undo: bool) -> None:
+        history, compacting = (
+            self.run(self.server.store.history(self.session)),
+            self.server.executor,
+        )
+        for made in [block for block in history if isinstance(block, Summary)][-1:]:
+            change = compacting.compacting.undo if undo else compacting.compacting.edit
+            self.do(change(self.session, made.id, *([] if undo else ["Edited."])), ticks)
+
+    @rule(place=st.integers(0, 30))
+    def copy(self, place: int) -> None:
+        """A branch, and an import of what is exported of it, are valid, and nothing in them is
+        open."""
+        history = self.run(self.server.store.history(self.session))
+        if not history:
+            return
+        block, files = history[place % len(history)].id, self.folder / "files"
+        made = self.run(branch(self.server.executor, self.session, block, files)).id
+        view = self.run(self.server.store.view(made, limit=10_000))
+        document = json.decode(export(view.row, view.blocks, "json", lambda _: None), type=Document)
+        again = self.run(bring_in(self.server.executor, document, "", files)).id
+        for copied in (made, again):
+            self.run(self._is_closed(copied))
+        assert [k.type for k in view.blocks] == [k.type for k in self.run(self._kinds(again))][:-1]
+        for copied in (made, again):
+            self.run(self.server.executor.delete(copied))
+
+    async def _kinds(self, session: str) -> list[Kept]:
+        return await self.server.store.window(session, limit=10_000)
+
+    async def _is_closed(self, session: str) -> None:
+        transcript = await self.server.executor.door.transcript(session)
+        assert (transcript.open_calls(), transcript.pending()) == ([], [])
+        assert check_request(body_of(transcript.context.messages())) == []
+
     @rule(ticks=TICKS, approved=st.booleans())
     def decide(self, ticks: int, approved: bool) -> None:
         transcript = self.run(self.server.executor.door.transcript(self.session))
@@ -180,6 +256,25 @@ class AnyOrder(RuleBasedStateMachine):
         self._open()
 
     @rule(ticks=TICKS)
+    def end(self, ticks: int) -> None:
+        """The server ends in order, while something is being said."""
+        name = f"m{len(self.sent)}-at-the-end"
+
+        async def ended() -> Any:
+            saying = asyncio.ensure_future(
+                self.server.executor.send(self.session, name, client_id=name)
+            )
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+            self.closing.set()
+            await self.hosting
+            return (await asyncio.gather(saying, return_exceptions=True))[0]
+
+        if isinstance(self.run(ended()), User):
+            self.sent.append(name)
+        self._open()
+
+    @rule(ticks=TICKS)
     def wait(self, ticks: int) -> None:
         self.let(ticks)
 
@@ -208,6 +303,28 @@ class AnyOrder(RuleBasedStateMachine):
             before, queued = queued, await store.queue(self.session)
             if before == queued:
                 return history, {item.client_id for item in queued}
+
+    @invariant()
+    def the_row_says_what_is_so(self) -> None:
+        view, runs = self.run(self._view_and_runs())
+        if runs:
+            return
+        assert view.row.status != "running"
+        blocks = [block for kept in view.blocks if (block := decode_kept(kept.json))]
+        transcript = Transcript(blocks)
+        if view.row.status == "idle":
+            assert (transcript.open_calls(), transcript.pending()) == ([], [])
+        if view.row.status.startswith("waiting"):
+            assert view.pending
+        assert view.pending == (transcript.pending() if view.pending else [])
+
+    async def _view_and_runs(self) -> tuple[View, bool]:
+        executor, view = self.server.executor, await self.server.store.view(self.session)
+        while True:
+            before, ran = view, executor.runs(self.session)
+            view = await self.server.store.view(self.session, limit=10_000)
+            if ran or executor.runs(self.session) or before.row == view.row:
+                return view, ran or executor.runs(self.session)
 
     @invariant()
     def no_command_runs_twice(self) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.database.sqlite import SqliteStore
 from shipmate.errors import ConflictError, NotFoundError, ShipmateError
 from shipmate.llm.scripted import call, say
 from shipmate.protocol import Attachment, QueueChanged, Queued, System, User
@@ -30,6 +31,14 @@ async def settled(server: Stage, session: str, messages: int) -> None:
 async def unanswered(server: Stage, session: str) -> bool:
     last = (await server.store.history(session))[-1]
     return isinstance(last, User) or server.executor.runs(session)
+
+
+async def left_queued(folder: Path, session: str, **row: str) -> None:
+    """`later` waits in the session, and its row is this, when the next server starts."""
+    store = await SqliteStore.open(folder / "sessions.db")
+    await store.change_queue(session, lambda _: [Queued(text="later")])
+    await store.write(session, row=row)
+    await store.close()
 
 
 async def waiting(server: Stage) -> str:
@@ -107,9 +116,8 @@ async def test_what_a_dead_server_had_not_said_after_a_final_answer_the_next_one
         answered, waits = await server.create(), await server.create()
         await server.say(answered, "first")
         await server.say(waits, "first")
-        for session in (answered, waits):  # as it is left by a kill between the two
-            left = Queued(text="later")
-            await server.store.change_queue(session, lambda _, left=left: [left])
+    for session in (answered, waits):  # as it is left by a kill between the two
+        await left_queued(tmp_path, session)
     async with stage(tmp_path, [say("Two.")], tools=TOOLS) as server:
         await settled(server, answered, 2)
         assert await said(server, answered) == ["first", "later"]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from shipmate.llm.scripted import say
-from shipmate.protocol import Message, Queued, System
+from shipmate.protocol import Message, System
 from shipmate.session import rounds
 from tests.play import stage
-from tests.session.test_queue import said, settled, texts
+from tests.session.test_queue import left_queued, said, settled, texts
 from tests.session.trade import TOOLS
 
 
@@ -71,8 +71,7 @@ async def test_a_round_that_is_dismissed_after_its_answer_holds_the_queue(tmp_pa
     async with stage(tmp_path, [say("One.")], tools=TOOLS) as server:
         session = await server.create()
         await server.say(session, "first")
-        await server.store.change_queue(session, lambda _: [Queued(text="later")])
-        await server.store.write(session, row={"status": "running"})  # as a kill leaves it
+    await left_queued(tmp_path, session, status="running")  # as a kill leaves it
     async with stage(tmp_path, [], tools=TOOLS) as server:
         await server.executor.dismiss(session)
     async with stage(tmp_path, [say("Two."), say("Three.")], tools=TOOLS) as server:

@@ -39,7 +39,7 @@ from shipmate.safety.audit import Audit
 from shipmate.session.assembly import Assembly
 from shipmate.session.executor import Executor
 from shipmate.session.noticing import noticing
-from shipmate.tools import processes, replacing
+from shipmate.tools import processes, remains, replacing
 from shipmate.tools.catalog import BUILTIN
 from shipmate.tools.shell import end_background
 
@@ -104,11 +104,12 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         )
         executor.door.notice = noticing(audit)
         stack.push_async_callback(end_background)
-        await asyncio.to_thread(processes.sweep, processes.owner(config.data / FILES))
+        await asyncio.to_thread(remains.sweep, processes.owner(config.data / FILES))
         stack.push_async_callback(pool.close)
         await executor.recover(resume_once=config.settings.server.resume_once)
         stack.push_async_callback(executor.close, grace)
         installer = installer_of(config, pool, tasks)
+        stack.push_async_callback(installer.close)
         github = repositories_of(config, client)
         yield Parts(config, store, providers, assembly, executor, pool, installer, audit, github)
 
@@ -153,7 +154,7 @@ def installer_of(config: Config, pool: Pool, tasks: asyncio.TaskGroup) -> Instal
         config.add_mcp_server(name, settings)
         tasks.create_task(pool.sync(), name=f"start {name}")
 
-    return Installer(config.data / MCP, tasks, done)
+    return Installer(config.data / MCP, tasks, pool.around.owner, done)
 
 
 def profiles(config: Config) -> dict[str, Profile]:

@@ -113,6 +113,7 @@ async def whole(
         try:
             yield Whole(gate, keys, executor, model, project, house.pool, secret)
         finally:
+            await house.installer.close()
             await house.pool.close()
             await executor.close()
     await client.aclose()

@@ -5,13 +5,16 @@
 Keys: name, pages [[tool, ...], ...], cursor "same", generate_tools, description_chars,
 results {tool: result}, echo, echo_env with env, delay_ms {method: ms}, stdout_before [line, ...],
 stdout_between line, garbage_per_second, stderr_on_start n, stderr_on_call n, die_at_start, die_on
-tool, die_after seconds, hang_on tool, asks [[method, params], ...] (sent in a call, which is
-answered after them), fail_with text, child (starts one that lasts), after_call {tool: {then_pages,
-notify}}, server_requests [method, ...] and odd (sent during the first call), flood n, progress n.
+tool, die_after seconds, hang_on tool, deaf (stays when its input ends), asks [[method, params],
+...] (sent in a call, which is answered after them), fail_with text, child (starts one that lasts:
+"heavy" with much memory, "escaped" in a session of its own, "unmarked" with an empty environment,
+"nameless" with both), after_call {tool: {then_pages, notify}}, server_requests [method, ...] and
+odd (sent during the first call), flood n, progress n.
 """
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -172,9 +175,17 @@ class Server:
 
 def _begin() -> None:
     err("e" * SCENARIO.get("stderr_on_start", 0))
-    if SCENARIO.get("child"):
-        code = "import time; time.sleep(600)"
-        left = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    if child := SCENARIO.get("child"):
+        held = 300_000_000 if child == "heavy" else 1
+        code = f"held = b'x' * {held}; print(flush=True); import time; time.sleep(600)"
+        left = subprocess.Popen(
+            [sys.executable, "-c", code],
+            start_new_session=child in ("heavy", "escaped", "nameless"),
+            stdout=subprocess.PIPE,
+            env={} if child in ("unmarked", "nameless") else None,
+        )
+        assert left.stdout is not None
+        left.stdout.readline()
         note({"child": left.pid})
     note({"pid": os.getpid()})
     if SCENARIO.get("die_at_start"):
@@ -207,6 +218,9 @@ def main() -> None:
         if between := SCENARIO.get("stdout_between"):
             out(between, raw=True)
         server.answer(number, method, message.get("params") or {})
+    if SCENARIO.get("deaf"):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(600)
 
 
 main()

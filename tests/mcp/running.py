@@ -29,7 +29,7 @@ from tests.play import Stage, stage
 from tests.reports import CASES
 
 FAKE = Path(__file__).with_name("fake_server.py")
-PATIENCE = 20.0
+PATIENCE = 60.0
 SEES = ModelInfo("scripted/demo", vision=True)
 BLIND = ModelInfo("scripted/demo")
 
@@ -53,13 +53,17 @@ def log_of(folder: Path, name: str = "fake") -> Path:
 
 def told(folder: Path, name: str = "fake") -> list[dict[str, Any]]:
     """What the fake server was sent, in order."""
-    lines = [json.loads(line) for line in log_of(folder, name).read_text("utf-8").split("\n")[:-1]]
-    return [line["in"] for line in lines if "in" in line]
+    return [line["in"] for line in _log(folder, name) if "in" in line]
 
 
 def noted(folder: Path, what: str, name: str = "fake") -> list[int]:
-    lines = [json.loads(line) for line in log_of(folder, name).read_text("utf-8").split("\n")[:-1]]
-    return [line[what] for line in lines if what in line]
+    return [line[what] for line in _log(folder, name) if what in line]
+
+
+def _log(folder: Path, name: str) -> list[dict[str, Any]]:
+    file = log_of(folder, name)
+    lines = file.read_text("utf-8").split("\n")[:-1] if file.exists() else []
+    return [json.loads(line) for line in lines]
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """MCP servers over the API: added, shown, changed, accepted, removed; proposals and presets."""
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 from shipmate.protocol import encode
 from tests.handlers.house import Whole, whole
 from tests.mcp.running import fake, told
-from tests.mcp.test_faults import OK, page, until
+from tests.mcp.test_faults import OK, alive, page, until
 
 MCP = "/api/agent/mcp"
 
@@ -173,6 +172,33 @@ async def test_a_preset_installs_by_the_commands_that_were_shown_only(
         assert (await server(house, "duckduckgo"))["state"] == "ready"
 
 
+async def test_an_installation_that_is_stopped_leaves_no_process_behind(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    from shipmate.mcp import presets
+
+    code = (
+        "import os, subprocess, time\n"
+        "child = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        f"with open({str(tmp_path / 'pids.part')!r}, 'w') as file:\n"
+        "    file.write(f'{os.getpid()} {child.pid}')\n"
+        f"os.rename({str(tmp_path / 'pids.part')!r}, {str(tmp_path / 'pids')!r})\n"
+        "time.sleep(600)"
+    )
+    made = presets.Preset(
+        "duckduckgo", "D", "d", "", "p", lambda _: ((sys.executable, "-c", code),),
+        lambda _: fake(tmp_path, page("ok"), "duckduckgo"),
+    )  # fmt: skip
+    monkeypatch.setitem(presets.PRESETS, "duckduckgo", made)
+    async with whole(tmp_path) as house:
+        await house.pool.start()
+        await api(house, "POST", "/presets/duckduckgo", commands=[[sys.executable, "-c", code]])
+        await until((tmp_path / "pids").exists)
+        pids = [int(word) for word in (tmp_path / "pids").read_text().split()]
+        assert [alive(pid) for pid in pids] == [True, True]
+    assert [alive(pid) for pid in pids] == [False, False]
+
+
 async def test_the_callback_takes_a_sign_in_that_was_begun_here_only(tmp_path: Path) -> None:
     async with whole(tmp_path) as house:
         back = await house.call("GET", "/mcp/callback?state=none&code=1")
@@ -180,7 +206,7 @@ async def test_the_callback_takes_a_sign_in_that_was_begun_here_only(tmp_path: P
         waiting = house.pool.around.sign_ins.expect("s1")
         back = await house.call("GET", "/mcp/callback?state=s1&code=abc&iss=https://i&extra=1")
         assert back.status == 200
-        assert await asyncio.wait_for(waiting, 1) == ("abc", "https://i")
+        assert await waiting == ("abc", "https://i")
         refused = await house.call("GET", "/mcp/callback?error=%3Cb%3E")
         assert refused.status == 400
         assert b"<b>" not in refused.body

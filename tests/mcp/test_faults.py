@@ -60,13 +60,14 @@ async def test_a_server_that_dies_while_idle_is_started_again_and_others_stay(
 
 async def test_a_server_that_never_answers_is_shown_as_failing_and_ends(tmp_path: Path) -> None:
     scenario = page("ok", delay_ms={"initialize": 600_000})
-    async with pool_of(tmp_path, {"fake": fake(tmp_path, scenario)}, connect_s=0.5) as running:
+    around = {"connect_s": 2.0, "pause_s": 60.0}
+    async with pool_of(tmp_path, {"fake": fake(tmp_path, scenario)}, **around) as running:
         server = running.pool.servers["fake"]
         await until(lambda: server.state == "waiting")
         assert "not ready within" in server.error
         assert running.names() == []
-        (pid,) = noted(tmp_path, "pid")
-    await until(lambda: not alive(pid), 3)
+        # on a machine so busy that it did not come to begin, there is none
+        assert not any(alive(pid) for pid in noted(tmp_path, "pid"))
 
 
 async def test_a_call_that_hangs_ends_after_its_time_and_the_server_is_told(
@@ -227,8 +228,9 @@ async def test_a_flood_is_read_without_holding_up_anything(tmp_path: Path) -> No
         assert (await called(tmp_path, running, "ok")).text == "ok"
 
 
-async def test_a_removed_server_leaves_no_process_behind(tmp_path: Path) -> None:
-    settings = fake(tmp_path, page("ok", child=True))
+@pytest.mark.parametrize("child", ["heavy", "escaped", "unmarked", "nameless"])
+async def test_a_removed_server_leaves_no_process_behind(tmp_path: Path, child: str) -> None:
+    settings = fake(tmp_path, page("ok", child=child))
     async with pool_of(tmp_path, {"fake": settings}) as running:
         await running.ready()
         pids = noted(tmp_path, "pid") + noted(tmp_path, "child")
@@ -238,6 +240,21 @@ async def test_a_removed_server_leaves_no_process_behind(tmp_path: Path) -> None
         await running.pool.sync()
         assert not any(alive(pid) for pid in pids)
         assert running.names() == []
+
+
+async def test_who_closes_a_server_twice_is_told_when_its_processes_are_gone(
+    tmp_path: Path,
+) -> None:
+    settings = fake(tmp_path, page("ok", deaf=True))
+    async with pool_of(tmp_path, {"fake": settings}) as running:
+        await running.ready()
+        (pid,) = noted(tmp_path, "pid")
+        server = running.pool.servers["fake"]
+        first = asyncio.ensure_future(server.close())
+        await asyncio.sleep(0)
+        await server.close()
+        assert not alive(pid)
+        await first
 
 
 async def test_one_server_of_a_hostile_kind_leaves_the_others_alone(tmp_path: Path) -> None:

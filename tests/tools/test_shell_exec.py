@@ -16,7 +16,7 @@ import pytest
 from shipmate.protocol import BlockedDetail, CommandDetail, ExitDetail
 from shipmate.safety.sandbox.room import SandboxSettings
 from shipmate.safety.verdict import Level
-from shipmate.tools import processes
+from shipmate.tools import processes, remains
 from shipmate.tools.output import border
 from shipmate.tools.shell import end_background, shell_exec
 from shipmate.tools.tool import ToolContext, ToolError, ToolOutput, ToolStopped, Workspace
@@ -330,16 +330,32 @@ async def test_commands_end_when_the_server_dies(
 
 async def test_what_outlived_its_guard_is_swept_by_its_mark(work: Workspace) -> None:
     mark = processes.owner(work.files)
-    env = {**os.environ, processes.MARK: f"{mark}:x"}
+    env = {**os.environ, remains.MARK: f"{mark}:x"}
     ours = subprocess.Popen(["sleep", "100"], env=env)
-    other = subprocess.Popen(["sleep", "100"], env={**env, processes.MARK: "other:x"})
+    other = subprocess.Popen(["sleep", "100"], env={**env, remains.MARK: "other:x"})
     try:
-        assert processes.sweep(mark) == 1
+        assert remains.sweep(mark) == 1
         assert ours.wait(5) == -signal.SIGKILL
         assert other.poll() is None
     finally:
         other.kill()
         other.wait()
+
+
+async def test_what_is_swept_is_gone_when_that_is_told(work: Workspace) -> None:
+    """A process of much memory loses its mark at once and takes a while to end (0.1 s)."""
+    mark = processes.owner(work.files)
+    much = "held = b'x' * 300_000_000; print(flush=True); import time; time.sleep(600)"
+    env = {**os.environ, remains.MARK: f"{mark}:x"}
+    ours = subprocess.Popen([sys.executable, "-c", much], env=env, stdout=subprocess.PIPE)
+    try:
+        assert ours.stdout is not None
+        ours.stdout.readline()
+        assert remains.sweep(mark) == 1
+        assert remains.below(ours.pid) == set()
+    finally:
+        ours.kill()
+        ours.communicate()
 
 
 async def test_a_background_command_is_polled_and_ended(work: Workspace) -> None:

@@ -79,6 +79,11 @@ class Connection:
     def modern(self) -> bool:
         return self.version in MODERN_PROTOCOL_VERSIONS
 
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, though its owner may not have looked yet."""
+        return self.ended.is_set() or (self.running is not None and self.running.ended)
+
     async def tools(self) -> list[Any]:
         """All that the server lists, as it came, page by page; a cursor that was there before
         ends it."""
@@ -165,8 +170,8 @@ class Connection:
             task.exception()
 
     def end(self, why: str) -> None:
-        """Have the owner begin anew."""
-        if not self.broken.done():
+        """Have the owner begin anew; one that has ended by itself keeps its own reason."""
+        if not self.over and not self.broken.done():
             self.broken.set_result(why)
         self.ended.set()
 

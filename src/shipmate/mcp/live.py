@@ -18,6 +18,7 @@ from shipmate.mcp.expansion import Resolved
 from shipmate.mcp.oauth import signing_in
 from shipmate.mcp.process import DRAIN, ServerProcess
 from shipmate.mcp.server import Server, SessionLostError
+from shipmate.mcp.whole import whole
 from shipmate.mcp.words import words_of
 from shipmate.tools.tool import StrangerError, ToolError
 
@@ -48,7 +49,10 @@ class Live:
         self.connection.end(why)
 
     async def call(self, tool: str, arguments: dict[str, Any], running: Running) -> dict[str, Any]:
-        """The result of a call as it came. Raises `ToolError`."""
+        """The result of a call as it came. Raises `ToolError`; `SessionLostError` where the
+        connection has ended before it, so that the call was not run."""
+        if self.connection.over:
+            raise SessionLostError
         limit = running.limit = self.server.settings.call_timeout
         self.calls[running.id] = running
         token = current.set(running)
@@ -235,4 +239,4 @@ async def _process(server: Server, given: Resolved) -> AsyncGenerator[ServerProc
     try:
         yield running
     finally:
-        await asyncio.shield(asyncio.ensure_future(running.close()))
+        await whole(running.close())

@@ -11,7 +11,9 @@ from typing import Literal
 
 from shipmate.errors import ConflictError, NotFoundError
 from shipmate.mcp.settings import McpServerSettings
-from shipmate.tools import processes
+from shipmate.mcp.whole import whole
+from shipmate.protocol import new_id
+from shipmate.tools import processes, remains
 
 INSTALL_S = 600.0
 TAIL = 4_000
@@ -93,9 +95,18 @@ class Installer:
 
     folder: Path
     tasks: asyncio.TaskGroup
+    owner: str
+    """Begins the marks of processes (`tools.remains`)."""
     done: Callable[[str, McpServerSettings], object]
     """Told which server is there now, and how it is started."""
     states: dict[str, Installing] = field(default_factory=dict[str, Installing])
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+    async def close(self) -> None:
+        """Stop what is being installed, with all that it has started."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def commands(self, preset: str) -> tuple[tuple[str, ...], ...]:
         return _known(preset).install(self.folder / preset)
@@ -120,14 +131,16 @@ class Installer:
         if known is not None and known.state == "running":
             raise ConflictError(f"{one.title} is being installed.")
         self.states[preset] = Installing()
-        self.tasks.create_task(self._install(one, commands), name=f"install {preset}")
+        task = self.tasks.create_task(self._install(one, commands), name=f"install {preset}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _install(self, one: Preset, commands: tuple[tuple[str, ...], ...]) -> None:
         state = self.states[one.id]
         try:
             async with asyncio.timeout(INSTALL_S):
                 for command in commands:
-                    if problem := await _run(command):
+                    if problem := await _run(command, self.owner):
                         state.state, state.error = "failed", problem
                         return
         except TimeoutError:
@@ -140,9 +153,11 @@ class Installer:
         self.done(one.id, one.settings(self.folder / one.id))
 
 
-async def _run(command: tuple[str, ...]) -> str:
-    """Run to its end; what it said when it failed, else empty."""
-    environment = processes.environment(os.environ, "install")
+async def _run(command: tuple[str, ...], owner: str) -> str:
+    """Run to its end; what it said when it failed, else empty. When it is stopped, all that it has
+    started is gone."""
+    mark = f"{owner}-install-{new_id()}"
+    environment = processes.environment(os.environ, mark)
     passed = ("PIP_", "NPM_CONFIG_", "npm_config_", "SSL_CERT", "HTTP_PROXY", "HTTPS_PROXY")
     more = {k: v for k, v in os.environ.items() if k.startswith(passed)}
     process = await asyncio.create_subprocess_exec(
@@ -152,12 +167,12 @@ async def _run(command: tuple[str, ...]) -> str:
         stderr=asyncio.subprocess.STDOUT,
         env={**environment, **more},
         cwd=Path.home(),
+        start_new_session=True,
     )
     try:
         said, _ = await process.communicate()
     finally:
-        if process.returncode is None:
-            process.kill()
+        await whole(asyncio.to_thread(remains.sweep, mark, process.pid))
     if process.returncode == 0:
         return ""
     tail = said.decode(errors="replace")[-TAIL:].strip()

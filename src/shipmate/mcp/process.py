@@ -14,7 +14,7 @@ from pathlib import Path
 
 from shipmate.errors import ShipmateError
 from shipmate.protocol import new_id
-from shipmate.tools import processes
+from shipmate.tools import processes, remains
 from shipmate.tools.output import clean
 
 log = logging.getLogger(__name__)
@@ -106,7 +106,8 @@ class ServerProcess:
 
     async def close(self) -> None:
         """End it and all it has started: its input closes, it is told, it is killed; then what
-        left its group is looked for."""
+        left its group is looked for. Comes back when all of it is gone."""
+        known = await asyncio.to_thread(remains.below, self.process.pid)
         stdin = self.process.stdin
         if stdin is not None:
             with contextlib.suppress(OSError, RuntimeError):
@@ -117,7 +118,7 @@ class ServerProcess:
             if await self._gone(QUIET):
                 break
         self._signal(_KILL)  # children that it left behind in its group
-        await asyncio.to_thread(processes.sweep, self.mark)
+        await asyncio.to_thread(remains.sweep, self.mark, self.process.pid, known)
         transport = getattr(self.process, "_transport", None)
         if transport is not None:  # an escaped child may hold the pipes open for ever
             with contextlib.suppress(PermissionError, ProcessLookupError):
@@ -145,7 +146,7 @@ async def start(
     """Start the program of a server in a session of its own. `ServerEndedError` says what is not
     there. `owner`: the first part of the mark by which what is left of it is found."""
     mark = f"{owner}-mcp-{new_id()}"
-    environment = {**processes.environment(os.environ, mark), **env, processes.MARK: mark}
+    environment = {**processes.environment(os.environ, mark), **env, remains.MARK: mark}
     program = shutil.which(command[0], path=environment.get("PATH"))
     if program is None:
         raise ServerEndedError(

@@ -3,14 +3,12 @@
 Server, guard, shell: the server starts the guard in the command's room (`safety.sandbox`), which
 starts the shell in a session of its own and adopts its orphans. To end a command is to let go of
 its guard. Two nets lie below that: the guard ends its command when the server dies, and each
-process carries a mark in its environment, by which `sweep` finds what outlived even its guard.
+process carries a mark in its environment, by which `remains.sweep` finds what outlived even that.
 """
 
 import asyncio
-import contextlib
 import hashlib
 import os
-import signal
 import subprocess
 import tempfile
 import time
@@ -24,9 +22,8 @@ from shipmate.safety.sandbox.proxy import Filter
 from shipmate.safety.sandbox.room import Room
 from shipmate.safety.sandbox.spawn import Guarded, prepare, spawn
 from shipmate.tools.collected import Collected
+from shipmate.tools.remains import MARK, sweep
 
-MARK = "SHIPMATE_COMMAND"
-"""Variable in the environment of every process that a command starts."""
 PASSED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "XDG_RUNTIME_DIR")
 """What a command sees of the server's environment, besides `LC_*`; no keys are among it."""
 FIXED = {
@@ -53,7 +50,6 @@ PAUSE = 0.002
 """Seconds between two reads of a flood (30 MB/s), so that the server stays responsive."""
 DRAIN = 0.2
 """Seconds that output may still take to arrive when the guard has ended."""
-SWEEPS = 100
 END = 3.0
 """Seconds that a guard may take to end a command."""
 
@@ -131,6 +127,7 @@ class Command:
     left: int = 0
     """Processes that outlived the shell and were ended."""
     stopping: bool = False
+    _finishing: asyncio.Future[None] | None = None
 
     @property
     def running(self) -> bool:
@@ -152,15 +149,19 @@ class Command:
         await self._finish()
 
     async def _finish(self) -> None:
-        if self.seconds:
-            return
+        """Once, and to its end: who waited for it may be stopped, and end it then."""
+        if self._finishing is None:
+            self._finishing = asyncio.ensure_future(self._finished())
+        await asyncio.shield(self._finishing)
+
+    async def _finished(self) -> None:
         self.seconds = max(time.monotonic() - self.begun, 0.001)
         self.guard.let_go()
         words = self.report.text.split()
         if len(words) == 3:
             self.status, self.left = int(words[1]), int(words[2])
         else:
-            sweep(self.mark)
+            await asyncio.to_thread(sweep, self.mark)
         try:
             await asyncio.wait_for(self.output.ended.wait(), DRAIN)
         except TimeoutError:
@@ -215,35 +216,3 @@ async def _furnished(room: Room, stack: AsyncExitStack) -> Room:
             room, proxy=await stack.enter_async_context(Filter(room.hosts).listening(owner))
         )
     return room
-
-
-def sweep(mark: str) -> int:
-    """End all processes whose mark begins with `mark`; gives how many.
-
-    At the start of a server with `owner(files)`: what outlived a server that died. It looks
-    again until it finds none, as a process may start another one while it is looked for.
-    """
-    wanted = f"{MARK}={mark}".encode()
-    ended: set[int] = set()
-    for _ in range(SWEEPS):
-        found = [pid for pid in _processes() if _marked(pid, wanted)]
-        if not found:
-            break
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        ended.update(found)
-    return len(ended)
-
-
-def _processes() -> list[int]:
-    names = (entry.name for entry in Path("/proc").glob("[0-9]*"))
-    return [int(name) for name in names if int(name) != os.getpid()]
-
-
-def _marked(pid: int, wanted: bytes) -> bool:
-    try:
-        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
-    return any(variable.startswith(wanted) for variable in variables)

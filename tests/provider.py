@@ -30,6 +30,8 @@ class Answer:
     when: str = ""
     gate: threading.Event | None = None
     """Nothing is sent, not even headers, before this is set."""
+    free: int = 0
+    """With `split`: the first bytes do not wait for the gate."""
 
 
 @dataclass
@@ -184,12 +186,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _play(self, answer: Answer) -> None:
-        if answer.gate is not None:
+        if answer.gate is not None and not answer.free:
             self._wait(answer.gate)
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._head(answer)
         step = answer.split or len(answer.body) or 1
         for at in range(0, len(answer.body), step):
+            if answer.gate is not None and at >= answer.free:
+                self._wait(answer.gate)
             self.wfile.write(answer.body[at : at + step])
             self.wfile.flush()
             time.sleep(answer.delay)

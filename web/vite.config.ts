@@ -21,6 +21,7 @@ export default defineConfig({
   test: {
     environment: "happy-dom",
     include: ["tests/**/*.test.ts"],
+    setupFiles: ["tests/words.ts"],
   },
   // Without this, vitest resolves Svelte's server build.
   ...(process.env["VITEST"] ? { resolve: { conditions: ["browser"] } } : {}),

@@ -1,5 +1,7 @@
 """A proxy between the browser and the server that can cut the lines that are open."""
 
+import contextlib
+import select
 import socket
 import struct
 import threading
@@ -16,18 +18,26 @@ class Cutter(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.streams: set[socket.socket] = set()
         self.cuts = 0
-        self.lock = threading.Lock()
+        self.lock = threading.Condition()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
+
+    def cut_next(self) -> None:
+        """Cut once a stream is open: after an earlier cut the browser needs a moment."""
+        with self.lock:
+            if not self.lock.wait_for(lambda: self.streams, timeout=60):
+                raise AssertionError("no event stream was opened for a minute")
+            self.cut()
 
     def cut(self) -> None:
         with self.lock:
             for stream in self.streams:
                 linger = struct.pack("ii", 1, 0)
                 stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-                stream.shutdown(socket.SHUT_RDWR)
+                with contextlib.suppress(OSError):  # the browser has gone by itself
+                    stream.shutdown(socket.SHUT_RDWR)
                 self.cuts += 1
             self.streams.clear()
 
@@ -46,13 +56,21 @@ class _Handler(BaseHTTPRequestHandler):
             if to.path.endswith("/events"):
                 with self.server.lock:
                     self.server.streams.add(self.connection)
+                    self.server.lock.notify_all()
             try:
-                while part := upstream.recv(65536):
+                while part := self._more(upstream):
                     self.wfile.write(part)
             except OSError:
                 pass  # cut, or the browser went away
             with self.server.lock:
                 self.server.streams.discard(self.connection)
+
+    def _more(self, upstream: socket.socket) -> bytes:
+        """The next piece of the answer; nothing at its end, or when the browser has gone."""
+        ready, _, _ = select.select([upstream, self.connection], [], [])
+        if self.connection in ready and not self.connection.recv(1, socket.MSG_PEEK):
+            return b""
+        return upstream.recv(65536)
 
     do_GET = do_POST = do_PATCH = do_DELETE = _relay  # noqa: N815 - the base class names them
 

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 from bench.browser import Meter, weight
 from bench.stored import block
 from tests.e2e.conftest import Desk
+from tests.e2e.test_sidebar import talk
 from tests.provider import Answer, chunk, sse
 
 MESSAGES = 10_000
@@ -20,6 +21,13 @@ def test_what_is_loaded_at_the_start_is_small(desk: Desk) -> None:
     loaded = weight(desk.page, desk.server)
     assert 50 < loaded.script <= 150
     assert 5 < loaded.style <= 25
+    talk(desk, "Hi")
+    desk.page.reload()
+    expect(desk.page.get_by_role("log")).to_be_visible()
+    whole = weight(desk.page, desk.server)
+    assert loaded.script <= whole.script <= 150
+    assert loaded.style <= whole.style <= 25
+    print(loaded, whole)
 
 
 def long_session(desk: Desk) -> str:

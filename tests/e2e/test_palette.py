@@ -63,6 +63,7 @@ def test_the_palette_goes_to_a_conversation_and_does_what_is_typed_by_keys_alone
     expect(page.get_by_text("Nothing has these letters.")).to_be_visible()
     keys.press("Escape")
     expect(page.get_by_role("dialog", name="Go to or do…")).to_be_hidden()
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("")
 
 
 def test_a_question_mark_shows_the_shortcuts_and_is_a_letter_where_one_types(desk: Desk) -> None:

@@ -54,7 +54,9 @@ def test_a_server_killed_in_mid_sentence_leaves_the_text_and_a_way_on(desk: Desk
 
 
 def test_a_second_tab_in_mid_sentence_shows_all_and_both_end_alike(desk: Desk) -> None:
-    desk.provider.queue(Answer(text_reply(*WORDS), split=200, delay=0.06))
+    rest = threading.Event()
+    answer = Answer(text_reply(*WORDS), split=200, delay=0.06, gate=rest, free=6000)
+    desk.provider.queue(answer)
     desk.say("Count")
     text = desk.page.locator("[data-kind=message] .md")
     expect(text).to_contain_text("word9 ")
@@ -62,6 +64,7 @@ def test_a_second_tab_in_mid_sentence_shows_all_and_both_end_alike(desk: Desk) -
     other.goto(desk.page.url)
     second = other.locator("[data-kind=message] .md")
     expect(second).to_contain_text("word0 word1 word2 ")
+    rest.set()
     for page, shown in ((desk.page, text), (other, second)):
         expect(page.locator("[data-kind=foot]")).to_be_visible()
         expect(shown).to_have_text("".join(WORDS).strip())
@@ -81,13 +84,16 @@ def test_a_stream_that_is_cut_again_and_again_loses_and_doubles_nothing(
     page = context.new_page()
     page.goto(desk.server.api("POST", "/api/auth/link")["url"])
     page.get_by_role("radio", name=re.compile("Demo")).check()
-    desk.provider.queue(Answer(text_reply(*WORDS), split=200, delay=0.06))
+    rest = threading.Event()
+    answer = Answer(text_reply(*WORDS), split=200, delay=0.06, gate=rest, free=6000)
+    desk.provider.queue(answer)
     page.get_by_role("textbox", name="Message").fill("Count")
     page.keyboard.press("Control+Enter")
     text = page.locator("[data-kind=message] .md")
     for word in ("word5 ", "word20 ", "word50 "):
         expect(text).to_contain_text(word)
-        line.cut()
+        line.cut_next()
+    rest.set()
     expect(page.locator("[data-kind=foot]")).to_be_visible(timeout=20_000)
     expect(text).to_have_text("".join(WORDS).strip())
     assert line.cuts >= 3

@@ -1,6 +1,7 @@
 """Many tabs of one browser: one stream for all, one state in all, one sign-in for all."""
 
 import re
+import threading
 from collections.abc import Generator
 from dataclasses import dataclass
 
@@ -61,7 +62,9 @@ def tabs(desk: Desk, browser: Browser) -> Generator[Tabs]:
 def test_eight_tabs_have_one_stream_and_agree_in_mid_sentence_and_on_approvals(
     desk: Desk, tabs: Tabs
 ) -> None:
-    desk.provider.queue(Answer(text_reply(*WORDS), split=250, delay=0.1))
+    rest = threading.Event()
+    answer = Answer(text_reply(*WORDS), split=250, delay=0.05, gate=rest, free=4000)
+    desk.provider.queue(answer)
     tabs.say("Count")
     expect(tabs.first.locator("[data-kind=message] .md")).to_contain_text("word5 ")
     tabs.more(TABS - 1)
@@ -69,6 +72,7 @@ def test_eight_tabs_have_one_stream_and_agree_in_mid_sentence_and_on_approvals(
         expect(page.locator("[data-kind=message] .md")).to_contain_text("word0 word1 word2 ")
     tabs.streams(1)
     assert tabs.first.locator("[data-kind=foot]").count() == 0  # it is still being said
+    rest.set()
     for page in tabs.pages:
         expect(page.locator("[data-kind=foot]")).to_be_visible(timeout=30_000)
         expect(page.locator("[data-kind=message] .md")).to_have_text("".join(WORDS).strip())
@@ -107,7 +111,6 @@ def test_signing_out_and_in_reaches_every_tab(desk: Desk, tabs: Tabs) -> None:
         "() => fetch('/api/auth/sign-out', {method: 'POST', headers:"
         " {'X-Shipmate-Token': localStorage.getItem('shipmate.token')}})"
     )
-    tabs.say("Am I still in?")
     for page in tabs.pages:
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     last = tabs.pages[2]

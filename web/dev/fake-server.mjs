@@ -14,7 +14,7 @@ const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
   "connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; " +
   "frame-ancestors 'none'; object-src 'none'; manifest-src 'self'; media-src 'self' blob:; " +
-  "frame-src 'self'; worker-src 'self'; require-trusted-types-for 'script'; trusted-types shipmate";
+  "frame-src 'self'; worker-src 'self'; require-trusted-types-for 'script'; trusted-types shipmate shipmate-workers";
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 
 const row = (id, title, more = {}) => ({

@@ -1,6 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { languageFor, translate, words } from "../src/core/i18n.svelte";
+import { languageFor, translate } from "../src/core/i18n.svelte";
+import en from "../src/locales/en";
+import zh from "../src/locales/zh-CN";
+
+const words = { en, "zh-CN": zh };
 
 const stem = (key: string): string => key.replace(/\.(one|other)$/, "");
 const stems = (table: Record<string, string>): Set<string> => new Set(Object.keys(table).map(stem));

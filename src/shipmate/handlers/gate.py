@@ -35,7 +35,7 @@ CSP = (
     " connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none';"
     " frame-ancestors 'none'; object-src 'none'; manifest-src 'self'; media-src 'self' blob:;"
     " frame-src 'self'; worker-src 'self'; require-trusted-types-for 'script';"
-    " trusted-types shipmate"
+    " trusted-types shipmate shipmate-workers"
 )
 SECURITY_HEADERS = {
     "content-security-policy": CSP,

@@ -1,7 +1,7 @@
 /** Code as lines in the page, coloured by a worker; no markup is ever parsed here. */
 import type { Line } from "./highlight-lines";
 import workerUrl from "./highlight.worker.ts?worker&url";
-import { ownWorker } from "./trusted";
+import { ownWorker } from "./workers";
 
 let worker: Worker | null = null;
 let asked = 0;

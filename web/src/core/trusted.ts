@@ -1,26 +1,17 @@
 /**
- * The one place where text becomes markup or the address of a script. The policy `shipmate` is
- * private to this module: what comes out has been through DOMPurify, or is our own worker.
+ * The one place where text becomes markup. The policy `shipmate` is private to this module: what
+ * comes out has been through DOMPurify.
  */
 import DOMPurify from "dompurify";
-import highlightUrl from "./highlight.worker.ts?worker&url";
-import hubUrl from "./hub.worker.ts?worker&url";
 import { hostOf, target, told } from "./links";
 import { PICTURE } from "./markdown";
 import { visible } from "./visible";
 
-interface Policy {
-  createHTML(html: string): unknown;
-  createScriptURL(url: string): unknown;
-}
 interface Factory {
-  createPolicy(name: string, rules: Record<string, (text: string) => string>): Policy;
+  createPolicy(name: string, rules: Record<string, (text: string) => string>): object;
 }
 const factory = (globalThis as { trustedTypes?: Factory }).trustedTypes;
-const policy = factory?.createPolicy("shipmate", {
-  createHTML: (html) => html,
-  createScriptURL: ownFile,
-});
+const policy = factory?.createPolicy("shipmate", { createHTML: (html) => html });
 
 const TAGS = [
   "a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr",
@@ -64,26 +55,4 @@ export function cleanNodes(html: string): DocumentFragment {
   }) as unknown as DocumentFragment;
   for (const link of clean.querySelectorAll("a")) labelled(link);
   return clean;
-}
-
-/** The address itself when it is that of one of the page's own workers; any other is refused. */
-function ownFile(url: string): string {
-  if (![highlightUrl, hubUrl].includes(url)) {
-    throw new Error(`A worker must be one of the page's own files, not ${url}`);
-  }
-  return url;
-}
-
-const trusted = (url: string): string =>
-  (policy ? policy.createScriptURL(url) : ownFile(url)) as string;
-
-export function ownWorker(url: string): Worker {
-  const address = trusted(url);
-  return new Worker(address, { type: "module" });
-}
-
-/** The worker that all tabs of the browser share; each call opens a port to it. */
-export function ownSharedWorker(url: string): SharedWorker {
-  const address = trusted(url);
-  return new SharedWorker(address, { type: "module", name: "shipmate" });
 }

@@ -6,7 +6,7 @@ import type { ToHub, ToTab } from "./hub";
 import hubUrl from "./hub.worker.ts?worker&url";
 import type { Link } from "./line";
 import type { Frame } from "./sse";
-import { ownSharedWorker } from "./trusted";
+import { ownSharedWorker } from "./workers";
 
 export interface Watch {
   /** Empty: the rows of all sessions only. */

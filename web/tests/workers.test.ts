@@ -1,6 +1,5 @@
-// What DOMPurify lets through is tested in a real browser, with the whole set of hostile cases.
 import { expect, test } from "vitest";
-import { ownSharedWorker, ownWorker } from "../src/core/trusted";
+import { ownSharedWorker, ownWorker } from "../src/core/workers";
 
 test("a worker that is not one of the page's own files is refused, of its own origin, too", () => {
   for (const url of ["https://evil.example/w.js", "/api/files/1", "data:text/javascript,1"]) {

@@ -115,6 +115,18 @@ describe("the transcript of a session", () => {
     expect(String(t.lives.get("m1")?.text)).toBe("Hello");
   });
 
+  test("what a fresh snapshot brings of a stream is added to what is shown of it", () => {
+    const t = opened();
+    t.apply(start);
+    t.apply(delta(0, "one "));
+    t.apply(delta(4, "two "));
+    const live = { id: "m1", text: "one two three four ", reasoning: "", agent: "a", model: "x/y" };
+    t.load({ session: row({ status: "running" }), blocks: [], pending: [], epoch: "e", last_seq: 3, live: [live], more: false });
+    t.apply(delta(14, "four five"));
+    expect(String(t.lives.get("m1")?.text)).toBe("one two three four five");
+    expect(t.lives.get("m1")?.text.pieces.slice(0, 2)).toEqual(["one ", "two "]);
+  });
+
   test("a retry is shown until text comes, and done ends every stream", () => {
     const t = opened();
     t.apply(start);

@@ -87,14 +87,15 @@ export class Transcript {
     this.seq = joins ? Math.max(this.seq, snapshot.last_seq) : snapshot.last_seq;
     this.done = null;
     this.writes += 1;
-    this.lives.clear();
+    const before = this.lives;
+    this.lives = new Map();
     for (const live of snapshot.live) {
       if (this.ids.has(live.id)) continue;
-      const begun = this.begin({ type: "stream_start", ...live });
+      const begun = this.begin({ type: "stream_start", ...live }, before.get(live.id));
       this.missed.delete(live.id);
-      begun.text.add(live.text);
-      begun.reasoning.add(live.reasoning);
-      if (live.text) begun.spoke = begun.began;
+      begun.text.add(live.text.slice(begun.text.length));
+      begun.reasoning.add(live.reasoning.slice(begun.reasoning.length));
+      if (live.text) begun.spoke ||= begun.began;
     }
   }
 
@@ -169,10 +170,11 @@ export class Transcript {
     }
   }
 
-  private begin(start: StreamStart): Live {
+  /** `known`: what is here of it already; whoever shows it has taken its pieces so far. */
+  private begin(start: StreamStart, known?: Live): Live {
     const { id, agent = "", model = "", parent = "" } = start;
     const said = { text: new GrowingText(), reasoning: new GrowingText() };
-    const live = { id, agent, model, parent, ...said, began: this.now(), spoke: 0, retry: null };
+    const live = known ?? { id, agent, model, parent, ...said, began: this.now(), spoke: 0, retry: null };
     this.done = null;
     this.lives.set(id, live);
     return live;

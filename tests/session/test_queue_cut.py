@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.errors import StorageError
 from shipmate.llm.scripted import say
 from shipmate.protocol import Message, System
 from shipmate.session import rounds
@@ -65,6 +66,23 @@ async def test_a_message_that_comes_while_the_server_cuts_the_end_of_a_round_can
         await server.executor.resume(session)
         await settled(server, session, 2)
         assert [m.text for m in await server.blocks(session, Message)] == ["One.", "Two."]
+
+
+async def test_a_message_that_comes_after_the_rounds_were_cut_is_there_to_be_resumed(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, [say("Never asked.")], tools=TOOLS) as server:
+        session = await server.create()
+        await server.executor.close()
+        await server.executor.send(session, "too late")
+        assert not server.executor.runs(session)
+    with pytest.raises(StorageError, match="ending"):
+        await asyncio.wait_for(server.executor.send(session, "far too late"), 60)
+    async with stage(tmp_path, [say("One.")], tools=TOOLS) as server:
+        assert (await server.row(session)).status == "interrupted"
+        await server.executor.resume(session)
+        await settled(server, session, 1)
+        assert [m.text for m in await server.blocks(session, Message)] == ["One."]
 
 
 async def test_a_round_that_is_dismissed_after_its_answer_holds_the_queue(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 MAX_BATCH = 100
 BUSY_SECONDS = 5.0
+CLOSED = "The server is ending: nothing more can be saved. Try again when it is back."
 
 
 @dataclass(slots=True)
@@ -69,20 +70,28 @@ class Writer:
         self._db = connect(path)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
+        self._closed = False
         self._thread = threading.Thread(target=self._work, name="database-writer", daemon=True)
         self._thread.start()
 
     async def run(self, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
         """Do `work` in a transaction. `durable`: it has reached the disk, not only the system."""
+        if self._closed:
+            raise StorageError(CLOSED)
         future: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put(_Job(work, durable, future))
         return await future
 
     def post(self, work: Callable[[sqlite3.Connection], Any]) -> None:
         """Do `work` some time soon; a failure is logged."""
+        if self._closed:
+            log.error("a background write came too late: %s", CLOSED)
+            return
         self._jobs.put(_Job(work, durable=False, future=None))
 
     async def close(self) -> None:
+        """What came before is done; what comes later is refused."""
+        self._closed = True
         self._jobs.put(None)
         await asyncio.to_thread(self._thread.join)
 

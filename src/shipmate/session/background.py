@@ -15,18 +15,23 @@ class Background:
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
         self._tasks: set[asyncio.Task[None]] = set()
+        self._ended = False
 
     def start(self, work: Coroutine[object, object, None], name: str) -> asyncio.Task[None]:
         task = self._group.create_task(self._guarded(work, name), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: work.close())  # cancelled before its first step
+        if self._ended:
+            task.cancel()
         return task
 
     async def end(self, patience: float = 0) -> None:
-        """What still runs may end within `patience` seconds; the rest is cancelled."""
+        """What still runs may end within `patience` seconds; the rest is cancelled, and what is
+        started later."""
         if self._tasks and patience > 0:
             await asyncio.wait(self._tasks, timeout=patience)
+        self._ended = True
         for task in list(self._tasks):
             task.cancel()
         if self._tasks:

@@ -22,6 +22,7 @@ class Engine:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
         self._ending: dict[str, str] = {}
+        self._closed = False
 
     @property
     def sessions(self) -> list[str]:
@@ -33,6 +34,8 @@ class Engine:
         return self._ending.get(session, "")
 
     def advance(self, session: str) -> None:
+        if self._closed:
+            return
         if session in self._running:
             self._again.add(session)
         else:
@@ -51,10 +54,13 @@ class Engine:
         await asyncio.wait([task])
         return True
 
-    async def rest(self, seconds: float) -> None:
-        """Give what runs some time to end."""
+    async def close(self, seconds: float, why: str) -> None:
+        """Give what runs some time to end, then end it. Nothing is carried on any more: what is
+        said now is kept, and the next server goes on with it."""
         if self._running and seconds > 0:
             await asyncio.wait(self._running.values(), timeout=seconds)
+        self._closed = True
+        await asyncio.gather(*(self.stop(session, why) for session in self.sessions))
 
     async def _drive(self, session: str) -> None:
         try:

@@ -288,9 +288,7 @@ class Executor:
         """After `grace` seconds cut every round that still runs; it can be resumed. Titles that
         are being asked for are waited for no longer than that."""
         end = asyncio.get_running_loop().time() + grace
-        await self._engine.rest(grace)
-        running = self._engine.sessions
-        await asyncio.gather(*(self._engine.stop(session, SHUTDOWN) for session in running))
+        await self._engine.close(grace, SHUTDOWN)
         await self._tasks.end(end - asyncio.get_running_loop().time())
 
     def _finished(self, row: SessionRow, agent: Agent, transcript: Transcript) -> None:

@@ -20,6 +20,7 @@ from shipmate.errors import ConfigError
 from shipmate.github.client import GitHub
 from shipmate.github.credentials import Credentials
 from shipmate.github.remote import Repositories
+from shipmate.github.tools import PROVIDER, GitHubTools
 from shipmate.handlers.fetches import Fetches
 from shipmate.handlers.gate import Gate
 from shipmate.handlers.house import House
@@ -85,11 +86,12 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         stack.push_async_callback(client.aclose)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         pool = mcp_pool(config, store, tasks, client)
+        github = repositories_of(config, client)
         assembly = Assembly(
             profiles=lambda: profiles(config),
             projects=lambda: config.settings.projects,
             models=providers.model,
-            tools=BUILTIN,
+            tools={**BUILTIN, PROVIDER: GitHubTools(github).all()},
             limits=lambda: config.settings.limits.for_tools(),  # noqa: PLW0108 - settings are replaced
             data=config.data,
             web=lambda: config.settings.web.for_tools(client),
@@ -110,7 +112,6 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         stack.push_async_callback(executor.close, grace)
         installer = installer_of(config, pool, tasks)
         stack.push_async_callback(installer.close)
-        github = repositories_of(config, client)
         yield Parts(config, store, providers, assembly, executor, pool, installer, audit, github)
 
 

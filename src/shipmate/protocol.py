@@ -91,6 +91,22 @@ class RequestDetail(Detail, frozen=True, kw_only=True, tag="request"):
     """Where in the project it is saved."""
 
 
+class PostDetail(Detail, frozen=True, kw_only=True, tag="post"):
+    """What would be written at GitHub, whole."""
+
+    place: str
+    """`owner/name#12` of an issue, else `owner/name`."""
+    title: str = ""
+    text: str = ""
+    branch: str = ""
+    """What is pushed, or asked to be merged."""
+    base: str = ""
+    """The branch it is to be merged into."""
+    commits: tuple[str, ...] = ()
+    files: tuple[FileChange, ...] = ()
+    """What these commits change."""
+
+
 class ArgumentsDetail(Detail, frozen=True, kw_only=True, tag="arguments"):
     """Any other call: its arguments, whole."""
 
@@ -148,6 +164,7 @@ AnyDetail: TypeAlias = (
     CommandDetail
     | DiffDetail
     | RequestDetail
+    | PostDetail
     | ArgumentsDetail
     | ExitDetail
     | ImageDetail

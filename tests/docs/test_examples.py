@@ -7,15 +7,19 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from shipmate.cli.serve import Started
 from shipmate.config import Config
+from shipmate.github.client import GitHub
+from shipmate.github.remote import Repositories
+from shipmate.github.tools import GitHubTools
 from shipmate.handlers.dispatch import Dispatch
 from shipmate.handlers.files import STATIC
+from shipmate.safety.sandbox.room import SandboxSettings
 from shipmate.tools.arguments import parse_arguments
 from shipmate.tools.catalog import BUILTIN
 from shipmate.tools.tool import Tool, Workspace
@@ -135,12 +139,15 @@ def test_an_answer_is_what_the_program_answers(example: Example, someone: Reader
 
 @each("tool")
 def test_a_call_fits_the_tool_it_names(example: Example) -> None:
-    tools = {tool.name: tool for known in BUILTIN.values() for tool in known}
+    known = (*BUILTIN.values(), GITHUB)
+    tools = {tool.name: tool for group in known for tool in group}
     for line in example.text.strip().split("\n"):
         name, _, arguments = line.partition(" ")
         assert parse_arguments(tools[name], json.loads(arguments)), line
 
 
+GITHUB = GitHubTools(Repositories(cast("GitHub", None), (), SandboxSettings)).all()
+"""What is offered does not depend on the repository."""
 HEAD = """
 import asyncio
 

@@ -99,7 +99,17 @@ ASSISTANT = Profile(
     name="assistant",
     description="Reads, searches, edits and runs commands in the project, and reads the web.",
     prompt=prompt_text("assistant"),
-    providers=("read_only", "read_write", "web", "todo", "ask", "shell", "agents", "mcp:*"),
+    providers=(
+        "read_only",
+        "read_write",
+        "web",
+        "todo",
+        "ask",
+        "shell",
+        "github",
+        "agents",
+        "mcp:*",
+    ),
 )
 EXPLORER = Profile(
     name="explorer",

@@ -111,7 +111,7 @@ class GitHub:
         key = (_mark(token), url)
         kept = self.kept.get(key)
         extra = {"If-None-Match": kept.etag} if kept else {}
-        request = Request(headers=extra, exempt=self._exempt(place))
+        request = Request(headers=extra, exempt=self.exempt(place))
         reply = await self._sent(url, request, token, what, kept)
         if reply.etag:
             self.kept.put(key, reply)
@@ -123,7 +123,7 @@ class GitHub:
             method="POST",
             headers={"Content-Type": "application/json"},
             body=msgspec.json.encode(body),
-            exempt=self._exempt(place),
+            exempt=self.exempt(place),
         )
         return await self._sent(f"{place.api}{path}", request, token, what)
 
@@ -131,7 +131,7 @@ class GitHub:
         """As GitHub told it last; None before it has."""
         return self._rates.get((_mark(await self.token()), kind))
 
-    def _exempt(self, place: Place) -> frozenset[str]:
+    def exempt(self, place: Place) -> frozenset[str]:
         return frozenset() if place.public and self.proxied() else place.exempt
 
     async def _sent(

@@ -9,6 +9,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from shipmate.agent.profile import BUILT_IN
 from shipmate.errors import ConflictError, did_you_mean
+from shipmate.github.tools import PROVIDER as GITHUB
+from shipmate.github.tools import GitHubTools
 from shipmate.handlers.body import given_fields
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.fresh import check_agent
@@ -137,7 +139,8 @@ def _page(house: House) -> AgentPage:
 
 
 def _groups(house: House) -> list[ToolGroup]:
-    ours = [ToolGroup(name, tuple(tool.name for tool in group)) for name, group in BUILTIN.items()]
+    known = {**BUILTIN, GITHUB: GitHubTools(house.github).all()}
+    ours = [ToolGroup(name, tuple(tool.name for tool in group)) for name, group in known.items()]
     servers = ("*", *house.config.settings.mcp.servers)
     return [*ours, *(ToolGroup(PROVIDER + name, ()) for name in servers)]
 

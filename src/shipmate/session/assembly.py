@@ -64,8 +64,8 @@ class Assembly:
         projects = self.projects()
         key = find_project(projects, row.project)
         root = project_folder(projects, key)
-        names = (profile.model or row.provider, *profile.fallback)
-        model = Chain(names, self.models, self.outages)
+        models = (profile.model or row.provider, *profile.fallback)
+        model = Chain(models, self.models, self.outages)
         work = Workspace(
             root=root,
             session=row.id,
@@ -76,12 +76,15 @@ class Assembly:
             web=self.web(),
             safe_commands=projects[key].run_safe_commands,
             sandbox=self.sandbox(),
+            repository=projects[key].github,
         )
         team = Team(
             {name: one.description for name, one in self.profiles().items()},
             partial(self.join, row),
         )
-        tools = {t.name: t for name in profile.providers for t in self.tools.get(name, ())}
+        kept = await asyncio.to_thread(_without_repository, root, projects[key])
+        names = (name for name in profile.providers if name not in kept)
+        tools = {t.name: t for name in names for t in self.tools.get(name, ())}
         allowed = projects[key].mcp
         offer = self.mcp(Wanted(profile.providers, allowed, model.info.context_length))
         tools |= offer.tools
@@ -119,3 +122,9 @@ class Assembly:
             known = ", ".join(sorted(profiles))
             raise NotFoundError(f"There is no agent {name!r}. Known agents: {known}.")
         return profiles[name]
+
+
+def _without_repository(root: Path, project: ProjectSettings) -> frozenset[str]:
+    """Providers that have nothing to work on: where no repository can be, none is spoken of."""
+    known = project.github or (root / ".git").exists()
+    return frozenset() if known else frozenset({"github"})

@@ -6,7 +6,9 @@ without network that cannot write at all. Where there is no sandbox, git is not 
 """
 
 import asyncio
+import base64
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from shipmate.errors import ShipmateError
@@ -59,21 +61,50 @@ async def run_git(
     root: Path, *arguments: str, protected: tuple[Path, ...] = (), settings: SandboxSettings = AUTO
 ) -> str:
     """What `git ARGUMENTS` prints in the project. Raises `GitError`."""
+    room = await _room(root, protected, settings)
+    return await _output(f"exec {_command(arguments)}", room, MAX_OUTPUT)
+
+
+async def run_git_bytes(
+    root: Path,
+    *arguments: str,
+    given: str = "",
+    most: int,
+    protected: tuple[Path, ...] = (),
+    settings: SandboxSettings = AUTO,
+) -> bytes:
+    """The bytes that `git ARGUMENTS` prints, at most `most`, with `given` on its standard
+    input. Raises `GitError`."""
+    room = await _room(root, protected, settings)
+    script = f"set -o pipefail; printf %s {shlex.quote(given)} | {_command(arguments)} | base64"
+    text = await _output(script, room, most * 4)
+    try:
+        data = base64.b64decode(text, validate=False)
+    except ValueError as error:
+        raise GitError(f"What git gave has more than {most:,} bytes.") from error
+    if len(data) > most:
+        raise GitError(f"What git gave has more than {most:,} bytes.")
+    return data
+
+
+async def _room(root: Path, protected: tuple[Path, ...], settings: SandboxSettings) -> Room:
     try:
         here = await asyncio.to_thread(found, root, protected, settings)
     except OSError as error:
         raise GitError(f"The folder {root} is gone.") from error
     if here.means == "none":
         raise GitError("Git is not run without a sandbox: a repository may name programs for it.")
+    return Room(here.means, root, protected, read_only=True, settings=settings)
+
+
+def _command(arguments: Sequence[str]) -> str:
     options = [part for name, value in OFF.items() for part in ("-c", f"{name}={value}")]
     variables = [f"{name}={value}" for name, value in ENVIRONMENT.items()]
-    script = shlex.join(["exec", "env", *variables, "git", "--no-pager", *options, *arguments])
-    room = Room(here.means, root, protected, read_only=True, settings=settings)
-    return await _output(script, room)
+    return shlex.join(["env", *variables, "git", "--no-pager", *options, *arguments])
 
 
-async def _output(script: str, room: Room) -> str:
-    collected = Collected(MAX_OUTPUT, None)
+async def _output(script: str, room: Room, most: int) -> str:
+    collected = Collected(most, None)
     command = await start(script, room, f"git:{new_id()}", collected)
     try:
         async with asyncio.timeout(SECONDS):
@@ -82,7 +113,9 @@ async def _output(script: str, room: Room) -> str:
         raise GitError(f"Git took more than {SECONDS:g} s.") from error
     finally:
         await command.end()
-    text = collected.take()[0]
+    text, cut = collected.take()
+    if cut and most > MAX_OUTPUT:
+        raise GitError(f"What git gave has more than {most // 4:,} bytes.")
     if command.status != 0:
         raise GitError(text.strip()[-500:] or f"git ended with status {command.status}")
     return text

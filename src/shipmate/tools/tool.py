@@ -116,6 +116,8 @@ class Workspace:
     """Commands judged safe run unasked (only where a sandbox is active)."""
     sandbox: SandboxSettings = AUTO
     """How commands are confined."""
+    repository: str = ""
+    """At GitHub, `owner/name`, as the project's settings say; empty: that of its git remote."""
 
     def note(self, real: Path, stamp: str = "", lines: tuple[int, int] | UnsetType = UNSET) -> None:
         """The agent read or wrote a file; see `FileSeen`."""

@@ -1715,7 +1715,7 @@ export interface components {
             choices?: string[];
             /** @default  */
             decided_by?: string;
-            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"] | components["schemas"]["ToolsDetail"];
+            details: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["PostDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"] | components["schemas"]["ToolsDetail"];
             digest: string;
             /** @default  */
             feedback?: string;
@@ -2796,6 +2796,27 @@ export interface components {
         PlainPage: {
             url: string;
         };
+        /**
+         * PostDetail
+         * @description What would be written at GitHub, whole.
+         */
+        PostDetail: {
+            /** @default  */
+            base?: string;
+            /** @default  */
+            branch?: string;
+            /** @default [] */
+            commits?: string[];
+            /** @default [] */
+            files?: components["schemas"]["FileChange"][];
+            /** @enum {unknown} */
+            kind: "post";
+            place: string;
+            /** @default  */
+            text?: string;
+            /** @default  */
+            title?: string;
+        };
         /** PresetView */
         PresetView: {
             commands: string[][];
@@ -3431,7 +3452,7 @@ export interface components {
             /** @default 0 */
             at: number;
             call: string;
-            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"] | components["schemas"]["ToolsDetail"];
+            details?: components["schemas"]["CommandDetail"] | components["schemas"]["DiffDetail"] | components["schemas"]["RequestDetail"] | components["schemas"]["PostDetail"] | components["schemas"]["ArgumentsDetail"] | components["schemas"]["ExitDetail"] | components["schemas"]["ImageDetail"] | components["schemas"]["MatchesDetail"] | components["schemas"]["BlockedDetail"] | components["schemas"]["AgentDetail"] | components["schemas"]["ToolsDetail"];
             /** @default [] */
             files?: components["schemas"]["FileSeen"][];
             id: string;

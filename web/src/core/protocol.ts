@@ -12,6 +12,7 @@ type Filled<T, Absent extends keyof T = never> = Required<Omit<T, Absent>> & Pic
 export type FileChange = Wire["FileChange"];
 export type Hunk = Wire["Hunk"];
 export type RequestDetail = Wire["RequestDetail"];
+export type PostDetail = Omit<Wire["PostDetail"], "files"> & { files?: FileChange[] };
 export type ExitDetail = Wire["ExitDetail"];
 export type TodoItem = Wire["TodoItem"];
 export type Detail = NonNullable<Wire["ToolResult"]["details"]>;
@@ -82,7 +83,7 @@ const BASE = { session: "", pos: 0, seq: 0, at: 0, parent: "" };
 /** The defaults of `protocol.py`; a test holds them against the OpenAPI document's. */
 export const DEFAULTS: { [T in Block["type"]]: Record<string, unknown> } = {
   user: { client_id: "", steers: false },
-  attachment: { text: "", file: "", media_type: "" },
+  attachment: { title: "", text: "", file: "", media_type: "" },
   system: { level: "info", code: "" },
   message: {
     text: "",

@@ -1,5 +1,6 @@
 /** All words in Chinese, a chunk of their own. */
 import changes from "./changes.zh-CN.json";
+import github from "./github.zh-CN.json";
 import mcp from "./mcp.zh-CN.json";
 import people from "./people.zh-CN.json";
 import places from "./places.zh-CN.json";
@@ -7,4 +8,4 @@ import safety from "./safety.zh-CN.json";
 import shell from "./shell.zh-CN.json";
 import thread from "./thread.zh-CN.json";
 
-export default { ...thread, ...shell, ...safety, ...people, ...mcp, ...changes, ...places } as Record<string, string>;
+export default { ...thread, ...shell, ...safety, ...people, ...mcp, ...changes, ...places, ...github } as Record<string, string>;

@@ -8,7 +8,8 @@ from shipmate.agent.profile import ASSISTANT, Agent
 from shipmate.llm.model import Reply
 from shipmate.llm.scripted import ScriptedModel, Step, call, say
 from shipmate.protocol import AskUser, SessionRow, ToolResult, User
-from shipmate.tools import read_only
+from shipmate.session.changed import rounds_of
+from shipmate.tools import read_only, read_write
 from shipmate.tools.tool import Workspace
 from tests.play import Stage, stage
 from tests.session.test_budgets import looks
@@ -73,6 +74,20 @@ async def test_the_steps_and_the_reads_of_a_round_go_on_counting(tmp_path: Path)
         assert refused == [False, False, False, True]
         transcript = await server.executor.door.transcript(session)
         assert transcript.steps == 5
+
+
+async def test_what_is_written_after_it_was_written_in_that_round(tmp_path: Path) -> None:
+    steer = Steered()
+    writes = [
+        call("write_file", filePath=f"{name}.txt", content="x\n") for name in ("before", "after")
+    ]
+    script = [writes[0], steer.by(writes[1]), say("Done.")]
+    async with stage(tmp_path, script, tools=read_write.TOOLS) as server:
+        session = await server.create(bypass=True)
+        steer.server, steer.session = server, session
+        assert done(await server.say(session, "go")).finished
+        [one] = rounds_of(await server.store.writing(session))
+        assert [Path(write.path).name for write in one.writes] == ["before.txt", "after.txt"]
 
 
 async def test_a_message_that_comes_after_the_users_stop_at_a_limit_begins_a_round(

@@ -86,7 +86,7 @@ def rounds_of(blocks: Iterable[AnyBlock]) -> list[Round]:
     """The rounds in which files were written, by place; what sub-agents wrote is in them."""
     rounds = [Round(None)]
     for block in blocks:
-        if isinstance(block, User) and not block.parent:
+        if isinstance(block, User) and not (block.parent or block.steers):
             rounds.append(Round(block))
         elif isinstance(block, ToolResult):
             rounds[-1].writes += block.written

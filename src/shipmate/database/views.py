@@ -8,7 +8,11 @@ from shipmate.database.rows import list_waiting, read_blocks, read_session
 from shipmate.database.store import Kept, View
 from shipmate.protocol import Pending, SessionRow, decode_kept
 
-_ASKED = "AND type IN ('approval_request', 'ask_user') ORDER BY pos"
+_ASKED = (
+    "AND type IN ('approval_request', 'ask_user') AND pos >= "
+    "(SELECT COALESCE(min(pos), 0) FROM blocks WHERE session = ? AND id IN (?, ?)) ORDER BY pos"
+)
+"""From the oldest on that the row names: a long session has many that were decided."""
 
 
 def read_view(db: sqlite3.Connection, session: str, before: int, limit: int) -> View:
@@ -24,7 +28,8 @@ def read_window(db: sqlite3.Connection, session: str, before: int, limit: int) -
 
 def waiting(db: sqlite3.Connection, row: SessionRow) -> list[Pending]:
     """What waits for the user in a session, the oldest first."""
-    blocks = (decode_kept(kept.json) for kept in read_blocks(db, _ASKED, row.id))
+    named = (row.id, row.pending_approval, row.pending_question)
+    blocks = (decode_kept(kept.json) for kept in read_blocks(db, _ASKED, row.id, *named))
     return [b for b in blocks if isinstance(b, Pending) and b.result is UNSET]
 
 

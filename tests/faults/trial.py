@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 from shipmate.cli.server_file import read
 from shipmate.faults import KILL_AT
@@ -69,7 +70,8 @@ class Trial:
         self.deadline = time.monotonic() + PATIENCE
         follower = threading.Thread(target=self._follow)
         try:
-            self._say()
+            new = {"provider": "fake/m", "project": "demo", "task": "Go."}
+            self.reader.session = self._say("first", **new)
             follower.start()
             self._lead()
             self._check()
@@ -87,6 +89,11 @@ class Trial:
         self.faults[name] += count
         if count:
             self.told.append(f"killed at {self.planned}: {name}: {count} {which}".rstrip())
+
+    @property
+    def ends(self) -> bool:
+        """The first answer is cut off; else a message steers it."""
+        return self.stops or self.terminates or self.dismisses
 
     # --- servers --------------------------------------------------------------------------
 
@@ -152,16 +159,22 @@ class Trial:
 
     # --- the story ------------------------------------------------------------------------
 
-    def _say(self) -> None:
-        """Say the first message until it is acknowledged, with the same `client_id`."""
-        body = {"provider": "fake/m", "project": "demo", "task": "Go.", "client_id": "first"}
-        while not self.reader.session:
+    def _say(self, client: str, **body: str) -> str:
+        """Say something until it is acknowledged, with the same `client_id`; the session."""
+        while True:
             server = self.server()
             try:
-                self.reader.session = acknowledged(server, body)
+                session = acknowledged(server, {**body, "client_id": client})
+            except HTTPError as refused:
+                with refused:
+                    if refused.code not in (429, 503):
+                        raise
+                    time.sleep(float(refused.headers.get("retry-after") or 0.1))
             except BROKEN:
                 self._gone(server)
-        self.acknowledged.add("first")
+            else:
+                self.acknowledged.add(client)
+                return session
 
     def _queue(self, client: str, text: str) -> None:
         body = {"session": self.reader.session, "text": text, "client_id": client}
@@ -172,7 +185,7 @@ class Trial:
     def _lead(self) -> None:
         """Do what the state asks for, as a person would, until all has been said."""
         self._go_on_to_the_end()
-        assert self.acknowledged == {"first", "later"}, self.acknowledged
+        assert {"first", "later"} <= self.acknowledged, self.acknowledged
         self._finish()
 
     def _go_on_to_the_end(self) -> None:
@@ -207,7 +220,10 @@ class Trial:
     def _meddle(self, view: dict[str, Any]) -> None:
         """What some stories do while the first answer is being said."""
         speaks = any(live["text"].startswith("Answer") for live in view["live"])
-        if speaks and not self.stopped and (self.stops or self.terminates or self.dismisses):
+        if speaks and not self.ends and "steers" not in self.acknowledged:
+            self._say("steers", session=self.reader.session, message="This, too.")
+            return
+        if speaks and not self.stopped and self.ends:
             self.stopped = True
             if self.dismisses:
                 self.server().process.kill()

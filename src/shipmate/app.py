@@ -35,6 +35,7 @@ from shipmate.mcp.pool import Pool
 from shipmate.mcp.presets import Installer
 from shipmate.mcp.server import Surroundings
 from shipmate.mcp.settings import McpServerSettings
+from shipmate.mcp.sign_in import SignIns
 from shipmate.network.client import Client
 from shipmate.safety.audit import Audit
 from shipmate.session.assembly import Assembly
@@ -133,7 +134,8 @@ def mcp_pool(config: Config, store: SqliteStore, tasks: asyncio.TaskGroup, netwo
         return [Path(p.path).expanduser() for p in config.settings.projects.values()]
 
     owner = processes.owner(config.data / FILES)
-    around = Surroundings(config.secrets, Pins(store), owner, roots, network)
+    sign_ins = SignIns(client_document=lambda: config.settings.mcp.client_document)
+    around = Surroundings(config.secrets, Pins(store), owner, roots, network, sign_ins)
     return Pool(lambda: config.settings.mcp, around, tasks)
 
 

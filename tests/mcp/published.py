@@ -2,19 +2,23 @@
 
 import functools
 import os
-import re
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".venv" / "published-mcp"
 """Beside what is installed already, so that a second run has it."""
 INSTALL_S = 600
-NODE = ("@modelcontextprotocol/server-everything", "@modelcontextprotocol/conformance",
-        "@wonderwhy-er/desktop-commander")  # fmt: skip
+EVERYTHING = "@modelcontextprotocol/server-everything"
+SUITE = "@modelcontextprotocol/conformance"
+COMMANDER = "@wonderwhy-er/desktop-commander"
+VERSIONS = {EVERYTHING: "2026.8.31", SUITE: "0.1.16", COMMANDER: "0.2.52"}
+"""What was tried; a newer one is tried by changing it here."""
 
 
 @dataclass
@@ -40,16 +44,29 @@ def node() -> str:
 
 
 @functools.cache
-def npm_packages() -> Path:
-    folder = CACHE / "npm"
-    folder.mkdir(parents=True, exist_ok=True)
+def npm_packages(package: str) -> Path:
+    """Where it is installed, alone. Skips, with npm's words, where it is not to be had."""
+    folder = CACHE / package.rpartition("/")[2]
+    installed = folder / "node_modules" / package / "package.json"
+    if installed.exists() and f'"{VERSIONS[package]}"' in installed.read_text("utf-8"):
+        return folder / "node_modules"
     npm = Path(node()).parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
-    program = [node(), str(npm)] if npm.exists() else [shutil.which("npm") or "npm"]
-    words = ["install", "--no-fund", "--no-audit", "--prefix", str(folder), *NODE]
+    program = [node(), str(npm)] if npm.exists() else [shutil.which("npm") or ""]
+    if not program[0]:
+        pytest.skip("npm is not installed")
+    folder.mkdir(parents=True, exist_ok=True)
+    words = ["install", "--no-fund", "--no-audit", "--prefer-offline", "--prefix", str(folder)]
     environment = {**os.environ, "PATH": f"{Path(node()).parent}{os.pathsep}{os.environ['PATH']}"}
-    subprocess.run(
-        [*program, *words], check=True, timeout=INSTALL_S, env=environment, capture_output=True
+    done = subprocess.run(
+        [*program, *words, f"{package}@{VERSIONS[package]}"],
+        timeout=INSTALL_S,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
+    if done.returncode:
+        pytest.skip(f"npm cannot install {package}: {done.stderr.strip()[-300:]}")
     return folder / "node_modules"
 
 
@@ -60,11 +77,13 @@ def duckduckgo() -> str:
     if not program.exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=INSTALL_S)
         pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
-        subprocess.run([*pip, "duckduckgo-mcp-server"], check=True, timeout=INSTALL_S)
+        done = subprocess.run(
+            [*pip, "duckduckgo-mcp-server"],
+            timeout=INSTALL_S,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            pytest.skip(f"pip cannot install duckduckgo-mcp-server: {done.stderr.strip()[-300:]}")
     return str(program)
-
-
-def version_of(package: str) -> str:
-    text = (npm_packages() / package / "package.json").read_text("utf-8")
-    found = re.search(r'"version": *"([^"]+)"', text)
-    return found[1] if found else ""

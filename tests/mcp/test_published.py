@@ -1,13 +1,11 @@
-"""`./dev test --mcp`: the servers and the conformance suite of others, as they are published."""
+"""`./dev test --mcp`: servers of others, as they are published."""
 
 import asyncio
 import os
 import re
 import socket
 import subprocess
-import sys
 from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,27 +14,24 @@ import pytest
 
 from shipmate.mcp.presets import PRESETS
 from shipmate.mcp.settings import McpServerSettings
-from tests.mcp.published import ROOT, TABLE, duckduckgo, node, npm_packages, version_of
+from tests.mcp.published import (
+    COMMANDER,
+    EVERYTHING,
+    TABLE,
+    VERSIONS,
+    duckduckgo,
+    node,
+    npm_packages,
+)
 from tests.mcp.running import pool_of
 from tests.mcp.test_reports import called
 
 pytestmark = [pytest.mark.mcp, pytest.mark.timeout(900)]
 
-EVERYTHING = "@modelcontextprotocol/server-everything"
-SUITE = "@modelcontextprotocol/conformance"
-CLIENT = Path(__file__).with_name("conformance_client.py")
-NOT_OURS = {
-    "auth/basic-cimd": "needs a client id that is an address of the public web",
-    "auth/scope-step-up": "asks for more rights in the middle of a call: not done yet",
-    "auth/2025-03-26-oauth-metadata-backcompat": "an older way to find who signs in: not done yet",
-    "auth/pre-registration": "needs a client id that its owner has registered by hand",
-}
-SCENARIO_S = 60
-
 
 @contextmanager
 def everything(transport: str) -> Generator[McpServerSettings]:
-    script = str(npm_packages() / EVERYTHING / "dist" / "index.js")
+    script = str(npm_packages(EVERYTHING) / EVERYTHING / "dist" / "index.js")
     if transport == "stdio":
         yield McpServerSettings(command=(node(), script, "stdio"))
         return
@@ -66,7 +61,7 @@ async def test_the_official_server_of_everything(tmp_path: Path, transport: str)
             assert "hi" in result.text
             TABLE.put(
                 f"server-everything over {transport}",
-                version_of(EVERYTHING),
+                VERSIONS[EVERYTHING],
                 f"{len(server.tools)} tools, revision {server.version}, echo called",
             )
 
@@ -95,47 +90,7 @@ async def test_the_preset_duckduckgo_starts_and_lists(tmp_path: Path) -> None:
 
 
 async def test_the_preset_desktop_commander_starts_and_lists(tmp_path: Path) -> None:
-    package = "@wonderwhy-er/desktop-commander"
-    command = PRESETS["desktop-commander"].settings(npm_packages().parent).command
+    command = PRESETS["desktop-commander"].settings(npm_packages(COMMANDER).parent).command
     settings = McpServerSettings(command=(node(), *command[1:]), always_ask=True)
-    names = await listed(tmp_path, "desktop-commander", settings, version_of(package))
+    names = await listed(tmp_path, "desktop-commander", settings, VERSIONS[COMMANDER])
     assert "start_process" in names
-
-
-def scenarios() -> list[str]:
-    """Those for clients, of the revisions that are published."""
-    said = subprocess.run(
-        [node(), npm_packages() / ".bin" / "conformance", "list", "--client"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    rows = re.findall(r"- (\S+) \[([^\]]*)\]", said.stdout)
-    return [name for name, versions in rows if re.search(r"\d{4}-", versions)]
-
-
-def passed(scenario: str) -> bool:
-    client = f"{sys.executable} {CLIENT}"
-    command = [node(), str(npm_packages() / ".bin" / "conformance"), "client", "--command", client]
-    done = subprocess.run(
-        [*command, "--scenario", scenario, "--timeout", str(SCENARIO_S * 1000)],
-        capture_output=True,
-        text=True,
-        timeout=SCENARIO_S + 20,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
-    )
-    return "OVERALL: PASSED" in done.stdout + done.stderr
-
-
-def test_the_conformance_suite_passes_against_our_client() -> None:
-    names = scenarios()
-    with ThreadPoolExecutor(4) as several:
-        failed = [n for n, good in zip(names, several.map(passed, names), strict=True) if not good]
-    TABLE.put(
-        "conformance, scenarios for clients",
-        version_of(SUITE),
-        f"{len(names) - len(failed)} of {len(names)} passed"
-        + (f"; not: {', '.join(failed)}" if failed else ""),
-    )
-    assert set(failed) <= set(NOT_OURS)

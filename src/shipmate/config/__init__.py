@@ -19,7 +19,7 @@ from shipmate.config.check import checked
 from shipmate.config.settings import AgentSettings, Settings
 from shipmate.errors import ConfigError, NotFoundError, did_you_mean
 from shipmate.llm.settings import PROVIDER_ID, ProviderSettings
-from shipmate.mcp.settings import McpServerSettings
+from shipmate.mcp.settings import CLIENT_SECRET, McpServerSettings
 from shipmate.safety.secrets import SecretRef, Secrets, write_private
 
 
@@ -165,7 +165,9 @@ class Config:
         tables = document.plain(settings)
         place = "env" if settings.transport == "stdio" else "headers"
         for name in keys:
-            tables.setdefault(place, {})[name] = {"secret": f"mcp-{server}-{name}"}
+            own = settings.oauth is not None and name == CLIENT_SECRET
+            table = tables.setdefault("oauth" if own else place, {})
+            table[name] = {"secret": f"mcp-{server}-{name}"}
         checked({"mcp": {"servers": {server: tables}}}, Settings, self.file.name)
         for name, value in keys.items():
             self.secrets.store(f"mcp-{server}-{name}", value)
@@ -176,7 +178,8 @@ class Config:
         self._known("MCP server", server, self.settings.mcp.servers)
         settings = self.settings.mcp.servers[server]
         self.set(("mcp", "servers", server), None)
-        for ref in (*settings.env.values(), *settings.headers.values()):
+        own = [settings.oauth.client_secret] if settings.oauth else []
+        for ref in (*settings.env.values(), *settings.headers.values(), *own):
             if isinstance(ref, SecretRef) and ref.secret.startswith(f"mcp-{server}-"):
                 self.secrets.forget(ref.secret)
 

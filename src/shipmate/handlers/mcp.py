@@ -24,7 +24,7 @@ from shipmate.handlers.reach import usable
 from shipmate.handlers.route import Answer, Call, Input, Nothing, endpoint
 from shipmate.mcp.foreign import as_object
 from shipmate.mcp.proposals import chosen, proposals
-from shipmate.mcp.settings import McpServerSettings, Value
+from shipmate.mcp.settings import CLIENT_SECRET, McpOAuth, McpServerSettings, Value
 from shipmate.session.projects import project_folder
 
 SERVERS = "/api/agent/mcp"
@@ -43,6 +43,9 @@ class McpSetup(Input, frozen=True, kw_only=True):
     url: str | UnsetType = UNSET
     env: dict[str, Value] | UnsetType = UNSET
     headers: dict[str, Value] | UnsetType = UNSET
+    oauth: McpOAuth | UnsetType | None = UNSET
+    """As whom to sign in, where that was registered by hand; null: no more. The secret comes in
+    `keys`, as `client_secret`."""
     enabled: bool | UnsetType = UNSET
     call_timeout: float | UnsetType = UNSET
     always_ask: bool | UnsetType = UNSET
@@ -173,9 +176,13 @@ def _settings(known: dict[str, object], asked: McpSetup) -> McpServerSettings:
     names = [f.name for f in structs.fields(McpSetup) if f.name != "keys"]
     given = {name: getattr(asked, name) for name in names}
     fields = {**known, **{name: value for name, value in given.items() if value is not UNSET}}
+    secret = asked.oauth.client_secret if isinstance(asked.oauth, McpOAuth) else ""
+    if isinstance(secret, str) and secret:
+        raise HttpError(422, "invalid", "Give the client_secret in `keys`, not in `oauth`.")
     place = "headers" if fields.get("transport") in ("http", "sse") else "env"
+    own = {CLIENT_SECRET} if fields.get("oauth") else set[str]()
     # references come in the place of the empty texts when the keys are kept
-    fields[place] = {**as_object(fields.get(place)), **dict.fromkeys(asked.keys, "")}
+    fields[place] = {**as_object(fields.get(place)), **dict.fromkeys(asked.keys.keys() - own, "")}
     try:
         return msgspec.convert(fields, McpServerSettings)
     except (msgspec.ValidationError, ValueError) as error:

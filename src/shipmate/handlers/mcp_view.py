@@ -50,11 +50,13 @@ class ServerView(msgspec.Struct, frozen=True):
     transport: str
     command: Sequence[str]
     """This, and what else tells how it is set up, is empty for who is no admin: also `cwd`, `url`,
-    `env`, `headers`, `error`, `tail` and `sign_in_url`."""
+    `env`, `headers`, `client_id`, `error`, `tail` and `sign_in_url`."""
     cwd: str
     url: str
     env: Sequence[ValueView]
     headers: Sequence[ValueView]
+    client_id: str
+    """As whom it is signed in to, where that was registered by hand."""
     enabled: bool
     always_ask: bool
     call_timeout: float
@@ -76,7 +78,7 @@ class ServerView(msgspec.Struct, frozen=True):
 
 _UNSHOWN: Mapping[str, Any] = {
     **dict.fromkeys(("command", "env", "headers"), ()),
-    **dict.fromkeys(("cwd", "url", "error", "tail", "sign_in_url"), ""),
+    **dict.fromkeys(("cwd", "url", "client_id", "error", "tail", "sign_in_url"), ""),
 }
 
 
@@ -143,6 +145,7 @@ def view(server: Server) -> ServerView:
         url=settings.url.split("?")[0],
         env=_values(settings.env),
         headers=_values(settings.headers),
+        client_id=settings.oauth.client_id if settings.oauth else "",
         enabled=settings.enabled,
         always_ask=settings.always_ask,
         call_timeout=settings.call_timeout,

@@ -45,6 +45,8 @@ class Running:
     asked: int = 0
     waiting: int = 0
     """Of those, what waits for a person now."""
+    refused: str = ""
+    """Why nobody signed in, where the call wanted more rights."""
     second: float = 0.0
     """When the second began in which `told` counts."""
     told: int = 0

@@ -26,6 +26,8 @@ class Resolved:
     env: Mapping[str, str]
     url: str
     headers: Mapping[str, str]
+    client_id: str = ""
+    client_secret: str = ""
 
 
 def resolved(settings: McpServerSettings, environ: Mapping[str, str], secrets: Secrets) -> Resolved:
@@ -46,12 +48,15 @@ def resolved(settings: McpServerSettings, environ: Mapping[str, str], secrets: S
     cwd = Path(expanded(settings.cwd, environ, "cwd") or "~").expanduser()
     if settings.transport == "stdio" and not cwd.is_dir():
         raise ConfigError(f"The folder {cwd} (cwd) is not there.")
+    oauth = settings.oauth
     return Resolved(
         command,
         cwd,
         {name: value(f"env {name}", given) for name, given in settings.env.items()},
         expanded(settings.url, environ, "url"),
         {name: value(f"headers {name}", given) for name, given in settings.headers.items()},
+        expanded(oauth.client_id, environ, "oauth client_id") if oauth else "",
+        value("oauth client_secret", oauth.client_secret) if oauth else "",
     )
 
 

@@ -83,7 +83,8 @@ class Live:
         except MCPError as error:
             if self.connection.lost(error):
                 raise SessionLostError from error
-            raise StrangerError(await self._explained(error)) from error
+            why = f" {running.refused}" if running.refused else ""
+            raise StrangerError(f"{await self._explained(error)}{why}") from error
         except ToolError:
             raise
         except Exception as error:  # the SDK's, or a fault of what the server sent

@@ -100,6 +100,8 @@ class Server:
     sign_in_url: str = ""
     wants_sign_in: bool = False
     """It has refused us without one."""
+    sent_away: bool = False
+    """Somebody was, since it was started, to sign in: what fails then is not tried unasked."""
     noise: int = 0
     starts: int = 0
     lists: int = 0
@@ -120,7 +122,7 @@ class Server:
     def offered(self) -> list[Listed]:
         """The tools that may be called: accepted as they are, and not switched off. Those of a
         server that is just being started again stay."""
-        there = self.state in ("ready", "connecting", "waiting")
+        there = self.live is not None or self.state in ("ready", "connecting", "waiting")
         return [t for t in self.tools if self.usable(t)] if there else []
 
     def usable(self, tool: Listed) -> bool:
@@ -238,12 +240,15 @@ class Server:
             # the SDK takes a while to import: in a thread, when the first server connects
             live = await asyncio.to_thread(importlib.import_module, "shipmate.mcp.live")
             self.starts += 1
-            return await live.live(self, given), False
+            self.sent_away = False
+            lists = self.lists
+            why = await live.live(self, given)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # a server's fault, or the SDK's, ends nothing but this
             log.exception("MCP server %s failed unexpectedly", self.name)
             return f"It failed unexpectedly: {error}", False
+        return why, self.sent_away and self.lists == lists
 
     async def take(self, raw: list[Any]) -> None:
         """Take in a list of tools as it came. What was never seen of a new server is accepted:

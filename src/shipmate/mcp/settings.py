@@ -15,6 +15,18 @@ Value: TypeAlias = str | SecretRef
 server's environment; or where a secret is found."""
 
 
+CLIENT_SECRET = "client_secret"  # noqa: S105 - a name
+"""Among the keys of a server with `oauth`: no variable or header, but its secret."""
+
+
+class McpOAuth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`[mcp.servers.NAME.oauth]`: as whom shipmate signs in, where that was registered by hand."""
+
+    client_id: Annotated[str, Meta(min_length=1)]
+    client_secret: Value = ""
+    """Empty: it was given none."""
+
+
 class McpServerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`[mcp.servers.NAME]`: one MCP server."""
 
@@ -29,6 +41,8 @@ class McpServerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     """With `http` and `sse`: the address."""
     headers: dict[str, Value] = {}
     """Sent along with each request."""
+    oauth: McpOAuth | None = None
+    """Without it shipmate registers itself, or names its `client_document`."""
     enabled: bool = True
     call_timeout: Annotated[float, Meta(gt=0)] = 60.0
     """Seconds that a call may take; the time in which a person is asked does not count."""
@@ -39,6 +53,8 @@ class McpServerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
 
     def __post_init__(self) -> None:
         if self.transport == "stdio":
+            if self.oauth is not None:
+                raise ValueError("a stdio server has its keys in env, not in oauth")
             if not self.command or not self.command[0].strip():
                 raise ValueError('command is missing: the program, such as ["npx", "-y", "..."]')
             if self.url:
@@ -60,8 +76,14 @@ class McpSettings(msgspec.Struct, frozen=True, kw_only=True):
     tools_share: Annotated[float, Meta(ge=0, le=1)] = 0.1
     """Share of the model's context that the tools of MCP servers may take; above it they are
     listed by name and fetched with `tool_search`."""
+    client_document: str = ""
+    """The address under which the public web finds shipmate's client id metadata document,
+    `https://NAME/mcp/client.json`; servers that know such documents take it as the client id."""
 
     def __post_init__(self) -> None:
+        document = urlsplit(self.client_document)
+        if self.client_document and (document.scheme != "https" or document.path in ("", "/")):
+            raise ValueError("client_document must be like https://host/mcp/client.json")
         for name in self.servers:
             if not SERVER_NAME.fullmatch(name):
                 raise ValueError(f"a server's name has letters, digits, - and _ only: {name!r}")

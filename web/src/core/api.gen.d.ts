@@ -2568,6 +2568,7 @@ export interface components {
                 [key: string]: string;
             };
             name: string;
+            oauth?: components["schemas"]["McpOAuth"] | null;
             off?: string[];
             transport?: string;
             url?: string;
@@ -2575,6 +2576,15 @@ export interface components {
         /** McpInstall */
         McpInstall: {
             commands: string[][];
+        };
+        /**
+         * McpOAuth
+         * @description `[mcp.servers.NAME.oauth]`: as whom shipmate signs in, where that was registered by hand.
+         */
+        McpOAuth: {
+            client_id: string;
+            /** @default  */
+            client_secret?: string | components["schemas"]["SecretRef"];
         };
         /** McpPage */
         McpPage: {
@@ -2623,6 +2633,7 @@ export interface components {
             keys?: {
                 [key: string]: string;
             };
+            oauth?: components["schemas"]["McpOAuth"] | null;
             off?: string[];
             transport?: string;
             url?: string;
@@ -3091,6 +3102,7 @@ export interface components {
         ServerView: {
             always_ask: boolean;
             call_timeout: number;
+            client_id: string;
             command: string[];
             cwd: string;
             enabled: boolean;

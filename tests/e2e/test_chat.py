@@ -159,7 +159,7 @@ def test_the_view_follows_the_end_until_the_reader_scrolls_away(desk: Desk) -> N
     expect(jump).to_be_visible()
     log.evaluate("e => new Promise(requestAnimationFrame)")
     place = log.evaluate("e => e.scrollTop")
-    expect(desk.page.get_by_role("button", name="Stop")).to_have_count(0, timeout=20_000)
+    expect(desk.page.get_by_role("button", name="Stop")).to_have_count(0)
     assert log.evaluate("e => e.scrollTop") == place
     jump.click()
     expect(desk.page.get_by_text("line 199", exact=True)).to_be_in_viewport()

@@ -64,7 +64,7 @@ def test_the_tour_from_the_link_to_the_last_word(visit: Visit, size: tuple[int, 
     start(visit, "Show me")
     written = visit.project / DEMO_FILE
     card = page.locator("section.card")
-    expect(card).to_contain_text("⚠️ Approval Request", timeout=20_000)
+    expect(card).to_contain_text("⚠️ Approval Request")
     expect(card.get_by_role("group", name=f"Changes of {DEMO_FILE}")).to_contain_text("read (")
     assert not written.exists()
     expect(page.get_by_role("region", name="Todo")).to_contain_text("Todo 0/3")
@@ -72,12 +72,12 @@ def test_the_tour_from_the_link_to_the_last_word(visit: Visit, size: tuple[int, 
     expect(approve).to_be_in_viewport()
     approve.click()
     option = page.get_by_role("button", name="Write tests")
-    expect(option).to_be_visible(timeout=20_000)
+    expect(option).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("write_file"))).to_be_visible()
     assert "- `README.md` was read (3 lines shown)." in written.read_text()
     at = written.stat().st_mtime_ns
     option.click()
-    expect(page.get_by_text("You answered: Write tests")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("You answered: Write tests")).to_be_visible()
     expect(page.get_by_role("region", name="Todo")).to_contain_text("Todo 3/3")
     assert written.stat().st_mtime_ns == at
     thread = page.get_by_role("log")

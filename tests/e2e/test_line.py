@@ -26,9 +26,7 @@ def test_an_approval_outlives_a_server_that_was_killed(desk: Desk) -> None:
     desk.provider.queue(text_reply("Written."))
     port = urlsplit(desk.server.url).port
     with served(desk.data, "--port", str(port)) as desk.server:
-        expect(desk.page.get_by_text(re.compile("Reconnecting|No connection"))).to_have_count(
-            0, timeout=20_000
-        )
+        expect(desk.page.get_by_text(re.compile("Reconnecting|No connection"))).to_have_count(0)
         expect(approve).to_be_visible()
         approve.click()
         desk.done()
@@ -58,7 +56,7 @@ def test_a_message_while_it_runs_reaches_the_next_step(desk: Desk) -> None:
     desk.say("First")
     expect(desk.page.get_by_text(re.compile("Looking 1"))).to_be_visible()
     desk.say("And second")
-    expect(desk.page.get_by_text("Both done.")).to_be_visible(timeout=15_000)
+    expect(desk.page.get_by_text("Both done.")).to_be_visible()
     assert "And second" in str(desk.provider.seen[1].messages)
 
 

@@ -42,7 +42,7 @@ def test_a_server_killed_in_mid_sentence_leaves_the_text_and_a_way_on(desk: Desk
     data = desk.data
     with served(data, "--port", str(port)) as desk.server:
         ended = desk.page.get_by_role("region", name="The round was interrupted")
-        expect(ended).to_be_visible(timeout=20_000)
+        expect(ended).to_be_visible()
         expect(text).to_contain_text("word0 word1 word2 ")
         expect(desk.page.get_by_text("Cut off here")).to_be_visible()
         desk.provider.queue(text_reply("And all of it."))
@@ -94,7 +94,7 @@ def test_a_stream_that_is_cut_again_and_again_loses_and_doubles_nothing(
         expect(text).to_contain_text(word)
         line.cut_next()
     rest.set()
-    expect(page.locator("[data-kind=foot]")).to_be_visible(timeout=20_000)
+    expect(page.locator("[data-kind=foot]")).to_be_visible()
     expect(text).to_have_text("".join(WORDS).strip())
     assert line.cuts >= 3
     context.close()

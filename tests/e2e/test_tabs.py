@@ -52,7 +52,7 @@ def tabs(desk: Desk, browser: Browser) -> Generator[Tabs]:
     with cutter() as line:
         context = browser.new_context(proxy={"server": line.url})
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(45_000)
         page.goto(desk.server.api("POST", "/api/auth/link")["url"])
         page.get_by_role("radio", name=re.compile("Demo")).check()
         yield Tabs([page], line)
@@ -74,7 +74,7 @@ def test_eight_tabs_have_one_stream_and_agree_in_mid_sentence_and_on_approvals(
     assert tabs.first.locator("[data-kind=foot]").count() == 0  # it is still being said
     rest.set()
     for page in tabs.pages:
-        expect(page.locator("[data-kind=foot]")).to_be_visible(timeout=30_000)
+        expect(page.locator("[data-kind=foot]")).to_be_visible()
         expect(page.locator("[data-kind=message] .md")).to_have_text("".join(WORDS).strip())
 
     desk.provider.queue(WRITE, text_reply("Written."))

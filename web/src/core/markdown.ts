@@ -4,6 +4,7 @@
  */
 import { Marked, type Token, type Tokens } from "marked";
 import remend from "remend";
+import { formulas } from "./mathmark";
 
 export type MdBlock =
   | { kind: "html"; html: string }
@@ -55,6 +56,8 @@ const marked = new Marked({
     },
   },
 });
+
+marked.use(formulas);
 
 const language = (info: string | undefined): string =>
   (info ?? "").trim().split(/[\s,{]/)[0]?.toLowerCase() ?? "";
@@ -165,7 +168,7 @@ export class StreamMarkdown {
 
   /** The open block as it would look if its marks were closed here. */
   private half(): MdBlock {
-    const tokens = lex(remend(this.tail)).filter((token) => !silent(token));
+    const tokens = lex(remend(this.tail, { katex: false })).filter((token) => !silent(token));
     const only = tokens.length === 1 ? tokens[0]! : undefined;
     if (only?.type === "code") return toBlock(only);
     return { kind: "html", html: marked.parser(tokens) };

@@ -17,7 +17,19 @@ const TAGS = [
   "a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr",
   "li", "ol", "p", "pre", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 ];
-const ATTRIBUTES = ["align", "class", "data-lang", "href", "start", "tabindex"];
+/** Beside `href`; what they hold is never an address. */
+const PLAIN = ["align", "class", "data-lang", "data-math", "start", "tabindex"];
+const MATH = [
+  "math", "menclose", "mfrac", "mi", "mmultiscripts", "mn", "mo", "mover", "mpadded", "mphantom",
+  "mprescripts", "mroot", "mrow", "ms", "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup",
+  "mtable", "mtd", "mtext", "mtr", "munder", "munderover",
+];
+const MATH_ATTRIBUTES = [
+  "accent", "accentunder", "class", "columnalign", "columnspan", "depth", "dir", "display",
+  "displaystyle", "fence", "form", "height", "largeop", "linethickness", "lspace", "mathcolor",
+  "mathvariant", "maxsize", "minsize", "movablelimits", "notation", "rowspan", "rspace",
+  "scriptlevel", "separator", "stretchy", "symmetric", "voffset", "width",
+];
 
 /** Opens apart and tells nobody from where; says where it leads when its words do not. */
 function labelled(link: HTMLAnchorElement): void {
@@ -46,7 +58,8 @@ export function cleanNodes(html: string): DocumentFragment {
   }
   const clean = DOMPurify.sanitize(html, {
     ALLOWED_TAGS: TAGS,
-    ALLOWED_ATTR: ATTRIBUTES,
+    ALLOWED_ATTR: ["href", ...PLAIN],
+    ADD_URI_SAFE_ATTR: PLAIN,
     ALLOWED_URI_REGEXP: /^(?:https?:\/\/|mailto:)/i,
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
@@ -55,4 +68,17 @@ export function cleanNodes(html: string): DocumentFragment {
   }) as unknown as DocumentFragment;
   for (const link of clean.querySelectorAll("a")) labelled(link);
   return clean;
+}
+
+/** Clean nodes of a formula: MathML alone, without links, pictures and styles. */
+export function cleanMath(mathml: string): DocumentFragment | null {
+  if (!DOMPurify.isSupported) return null;
+  return DOMPurify.sanitize(mathml, {
+    ALLOWED_TAGS: MATH,
+    ALLOWED_ATTR: MATH_ATTRIBUTES,
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+    RETURN_DOM_FRAGMENT: true,
+    ...(policy ? { TRUSTED_TYPES_POLICY: policy as never } : {}),
+  }) as unknown as DocumentFragment;
 }

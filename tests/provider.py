@@ -58,6 +58,7 @@ class Provider:
     def __init__(self, **rules: bool) -> None:
         self.rules = rules
         """Arguments of `check_request`."""
+        self.models: Any = {"object": "list", "data": [{"id": "m", "object": "model"}]}
         self.queued: list[Answer] = []
         self.seen: list[Seen] = []
         self.lock = threading.Lock()
@@ -81,7 +82,14 @@ class Provider:
             for at, answer in enumerate(self.queued):
                 if answer.when.encode() in raw:
                     return self.queued.pop(at)
-        return Answer(text_reply("ok"))
+        return Answer(self.ok())
+
+    def ok(self) -> bytes:
+        return text_reply("ok")
+
+    def check(self, body: dict[str, Any]) -> list[str]:
+        """The rules that a request breaks."""
+        return check_request(body, **self.rules)
 
     def close(self) -> None:
         self.closing = True
@@ -156,8 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        models = {"object": "list", "data": [{"id": "m", "object": "model"}]}
-        body = json.dumps(models).encode()
+        body = json.dumps(self.provider.models).encode()
         self._head(Answer(content_type="application/json"))
         self.wfile.write(body)
 
@@ -166,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         body = json.loads(raw)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        seen = Seen(self.path, headers, body, check_request(body, **provider.rules))
+        seen = Seen(self.path, headers, body, provider.check(body))
         with provider.lock:
             provider.seen.append(seen)
         try:

@@ -209,8 +209,7 @@ class Attachment(Block, frozen=True, kw_only=True, tag="attachment"):
     title: str = ""
     """Of an issue or a pull request: what strangers called it."""
     text: str = ""
-    file: str = ""
-    """Id of the stored file, when it is not text."""
+    file: str = ""  # id of the stored file, when it is not text
     media_type: str = ""
 
 
@@ -228,7 +227,17 @@ class Usage(Frozen, frozen=True, kw_only=True):
     prompt: int = 0
     completion: int = 0
     cached: int = 0
+    cache_write: int = 0  # of the prompt: what the provider put into its cache, at its own price
     reasoning: int = 0
+
+
+class Signed(Frozen, frozen=True, kw_only=True):
+    """A piece of a reply as its provider wants it back, in the order of the reply."""
+
+    kind: Literal["thinking", "redacted", "text", "call"]
+    text: str = ""  # the thinking as it was given, or what stands for it
+    signature: str = ""
+    size: int = 0  # of a text: how many characters of the message's text are in this piece
 
 
 class Message(Block, frozen=True, kw_only=True, tag="message"):
@@ -238,21 +247,17 @@ class Message(Block, frozen=True, kw_only=True, tag="message"):
     reasoning: str = ""
     model: str = ""
     agent: str = ""
-    tokens: int = 0
-    """Prompt and completion of the request that made it."""
+    tokens: int = 0  # prompt and completion of the request that made it
     tokens_source: Literal["api", "estimate"] = "api"
     usage: Usage | UnsetType = UNSET
-    cost: float = 0.0
-    """In whatever currency the provider bills; 0 where the price is not known."""
-    partial: bool = False
-    """It was cut off: by Stop, by a failure, by a restart."""
-    finish: str = ""
-    """How it ended when that was not ordinary: length, cut_call, bad_call, content_filter."""
-    thought: float = 0.0
-    """Seconds it thought before its first word, or its first call."""
+    cost: float = 0.0  # in whatever currency the provider bills; 0: the price is not known
+    partial: bool = False  # it was cut off: by Stop, by a failure, by a restart
+    finish: str = ""  # how it ended if not ordinarily: length, cut_call, bad_call, content_filter
+    thought: float = 0.0  # seconds until its first word, or its first call
     heard: int = 0
     """Place of the last message of the user that the model had been sent. What the user wrote
     after that, while it spoke, is for its next step."""
+    signed: tuple[Signed, ...] = ()  # by its provider; goes back to the same model only
 
 
 class ToolCall(Block, frozen=True, kw_only=True, tag="tool"):

@@ -8,8 +8,9 @@ import pytest
 
 from shipmate.agent.profile import ASSISTANT, Agent
 from shipmate.llm.connections import Connections
+from shipmate.llm.endpoint import Endpoint
 from shipmate.llm.model import ModelInfo
-from shipmate.llm.openai import Endpoint, OpenAIModel
+from shipmate.llm.openai import OpenAIModel
 from shipmate.llm.retry import RetryingModel
 from shipmate.llm.scripted import Step, call, say
 from shipmate.protocol import SessionRow, Summary, System, Usage

@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from shipmate.llm.connections import Connections
+from shipmate.llm.endpoint import Endpoint
 from shipmate.llm.model import ChatMessage, ModelInfo, Reply
-from shipmate.llm.openai import Endpoint, OpenAIModel
+from shipmate.llm.openai import OpenAIModel
 from tests.provider import text_reply
 
 

@@ -1,7 +1,7 @@
 """What the loop relies on, whichever model it is given: the contract of the port `Model`."""
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 
@@ -9,13 +9,15 @@ import pytest
 
 from shipmate.llm.connections import Connections
 from shipmate.llm.demo import DemoModel
+from shipmate.llm.endpoint import Endpoint
 from shipmate.llm.model import ChatMessage, Model, ModelInfo, Part, Reply, Retrying, ToolSpec
-from shipmate.llm.openai import Endpoint, OpenAIModel
+from shipmate.llm.openai import OpenAIModel
 from shipmate.llm.rescue import RescueModel
 from shipmate.llm.retry import RetryingModel
 from shipmate.llm.schema import SchemaModel
 from shipmate.llm.scripted import ScriptedModel, call, say, together
-from tests.provider import Provider, call_reply, text_reply
+from tests.dialects import ANTHROPIC, CHAT, GEMINI, Dialect
+from tests.provider import Provider, text_reply
 
 TOOL = ToolSpec(
     "read_file",
@@ -29,11 +31,22 @@ def scripted(provider: Provider, _connections: Connections) -> Model:
     return ScriptedModel([say("Hello there"), together(say("See"), call("read_file", path="a"))])
 
 
+def asked_in(dialect: Dialect, provider: Provider, connections: Connections) -> Model:
+    read = ("read_file", {"path": "a"})
+    provider.queue(dialect.text("Hello", " there"), dialect.calls(read, said="See"))
+    return dialect.model(ModelInfo("acme/m"), Endpoint("Acme", provider.url), connections)
+
+
 def openai(provider: Provider, connections: Connections) -> Model:
-    provider.queue(
-        text_reply("Hello", " there"), call_reply(("read_file", {"path": "a"}), text="See")
-    )
-    return OpenAIModel(ModelInfo("acme/m"), Endpoint("Acme", provider.url), connections)
+    return asked_in(CHAT, provider, connections)
+
+
+def anthropic(provider: Provider, connections: Connections) -> Model:
+    return asked_in(ANTHROPIC, provider, connections)
+
+
+def gemini(provider: Provider, connections: Connections) -> Model:
+    return asked_in(GEMINI, provider, connections)
 
 
 def retrying(provider: Provider, connections: Connections) -> Model:
@@ -64,7 +77,7 @@ def demo(_provider: Provider, _connections: Connections) -> Model:
 
 
 MODELS: list[Callable[[Provider, Connections], Model]] = [
-    scripted, openai, retrying, rescue, schema, demo
+    scripted, openai, anthropic, gemini, retrying, rescue, schema, demo
 ]  # fmt: skip
 SAYS_HELLO = [model for model in MODELS if model is not demo]
 
@@ -74,6 +87,13 @@ async def connections() -> AsyncGenerator[Connections]:
     connections = Connections()
     yield connections
     await connections.close()
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    provider = Provider()
+    yield provider
+    provider.close()
 
 
 @pytest.fixture(params=MODELS, ids=lambda model: model.__name__)

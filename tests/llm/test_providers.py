@@ -9,8 +9,8 @@ import pytest
 from shipmate.errors import ConfigError, NotFoundError
 from shipmate.llm.demo import DemoModel
 from shipmate.llm.dialects import compact, endpoint_of, thinking_fields
+from shipmate.llm.endpoint import PATIENT
 from shipmate.llm.model import ChatMessage, Reply, ToolSpec
-from shipmate.llm.openai import PATIENT
 from shipmate.llm.providers import Providers
 from shipmate.llm.rescue import RescueModel
 from shipmate.llm.retry import RetryingModel

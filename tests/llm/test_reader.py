@@ -1,55 +1,15 @@
 """Every reported stream is read right, wherever the network cuts the bytes."""
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from shipmate.llm.accumulator import Accumulator
-from shipmate.llm.model import ModelError, Reply
+from tests.llm.reading import end_of, read, same_at_every_cut
 from tests.provider import chunk, sse
 from tests.reports import CASES, reports
 
 REPORTS = {name: case for name, case in reports("stream").items() if "reply" in case["input"]}
-
-
-def read(pieces: Iterable[bytes]) -> tuple[Reply, ModelError | None]:
-    """The reply (or what came of it) and the failure, checked against the parts."""
-    reader = Accumulator("Acme")
-    parts = [part for piece in pieces if (part := reader.feed(piece))]
-    try:
-        reply, failure = reader.finish(), None
-    except ModelError as error:
-        reply, failure = error.partial or Reply(), error
-    text, reasoning = "".join(p.text for p in parts), "".join(p.reasoning for p in parts)
-    assert reply.text.startswith(text)
-    assert reply.reasoning.startswith(reasoning)
-    return reply, failure
-
-
-def cuts(data: bytes) -> Iterable[list[bytes]]:
-    """`data` whole, in single bytes, and cut once at every position."""
-    yield [data]
-    yield [data[at : at + 1] for at in range(len(data))]
-    for at in range(1, len(data)):
-        yield [data[:at], data[at:]]
-
-
-def same_at_every_cut(data: bytes) -> tuple[Reply, ModelError | None]:
-    reply, failure = read([data])
-    for pieces in cuts(data):
-        again, error = read(pieces)
-        assert again == reply
-        assert str(error) == str(failure)
-    return reply, failure
-
-
-def end_of(reply: Reply, failure: ModelError | None) -> str:
-    """The end in the words of the cases."""
-    if failure is not None:
-        return "truncated" if failure.kind == "truncated" else "error"
-    return {"cut_call": "truncated", "length": "truncated"}.get(reply.finish, reply.finish)
 
 
 @pytest.mark.parametrize("name", REPORTS)

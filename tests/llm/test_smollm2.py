@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from shipmate.llm.connections import Connections
+from shipmate.llm.endpoint import Endpoint
 from shipmate.llm.model import ChatMessage, ModelError, Part, Reply
 from shipmate.llm.offline.process import OfflineServer
-from shipmate.llm.openai import Endpoint, OpenAIModel
+from shipmate.llm.openai import OpenAIModel
 from shipmate.llm.schema import SchemaModel
 from shipmate.protocol import ApprovalRequest, Done, Message, ToolCall, ToolResult
 from shipmate.tools import read_only, read_write

@@ -2,8 +2,7 @@
 the beginning of each request is that of the one before, byte for byte."""
 
 import json
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,21 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from shipmate.agent.profile import Profile
-from shipmate.llm.providers import Providers
-from shipmate.llm.settings import ModelSettings, ProviderSettings
 from shipmate.protocol import Message, Summary, ToolResult
-from shipmate.safety.secrets import Secrets
-from shipmate.session.assembly import Assembly
 from shipmate.session.branches import branch
 from shipmate.session.exports import export
 from shipmate.session.imports import Document, bring_in
-from shipmate.session.projects import ProjectSettings
-from shipmate.tools.tool import Limits
 from tests.deepseek import DeepSeek, Thought
-from tests.play import Stage, stage
 from tests.provider import Provider, call_reply, text_reply
-from tests.session.team import ALL, BY_PROVIDER
+from tests.session.ship import begun, ship
 from tests.session.trade import done
 
 LOOK = (("look", {"path": "a.txt"}),)
@@ -39,51 +30,6 @@ def sea() -> Iterator[DeepSeek]:
     provider.close()
     assert provider.refused == []
     assert provider.broken == []
-
-
-@asynccontextmanager
-async def ship(
-    folder: Path, sea: DeepSeek, *, window: int = 100_000, **others: str
-) -> AsyncGenerator[Stage]:
-    """A server whose sessions talk to DeepSeek; `others`: base URLs of more providers."""
-    settings = {
-        "deepseek": ProviderSettings(
-            type="deepseek",
-            base_url=sea.url,
-            thinking_enabled=True,
-            models=(ModelSettings(id="deepseek-v4-pro", context_length=window),),
-        ),
-        **{name: ProviderSettings(base_url=url) for name, url in others.items()},
-    }
-    house = Providers(lambda: settings, Secrets(folder / "s", {}), folder / "models")
-    root = folder / "project"
-    root.mkdir(exist_ok=True)
-    (root / "a.txt").write_text("hello")
-    profiles = {
-        name: Profile(name, f"The {name}.", f"You are the {name}.", ALL)
-        for name in ("assistant", "explorer")
-    }
-    assembly = Assembly(
-        profiles=lambda: profiles,
-        projects=lambda: {"demo": ProjectSettings(path=str(root))},
-        models=house.model,
-        tools=BY_PROVIDER,
-        limits=Limits,
-        data=folder / "data",
-    )
-    try:
-        async with stage(folder, (), tools=(), assemble=assembly.assemble) as play:
-            yield play
-    finally:
-        await house.close()
-
-
-async def begun(play: Stage) -> str:
-    row = await play.executor.create(
-        agent="assistant", provider="deepseek/deepseek-v4-pro", project="demo"
-    )
-    await play.executor.update(row.id, title="Its own")  # else the model is asked for one
-    return row.id
 
 
 def thoughts(body: dict[str, Any]) -> list[str | None]:

@@ -132,6 +132,7 @@ class Asking:
             thought=self.voice.thought(message),
             finish="" if reply.finish in ("stop", "tool_calls") else reply.finish,
             heard=heard,
+            signed=reply.signed,
         )
         calls = [await self.opened(message, call) for call in reply.calls]
         calls[MOST_CALLS:] = [structs.replace(call, started=False) for call in calls[MOST_CALLS:]]

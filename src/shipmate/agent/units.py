@@ -127,6 +127,7 @@ class Turn:
             clean(message.reasoning),
             tuple(_part(call) for call in self.calls.values()),
             model=message.model,
+            signed=message.signed,
         )
 
     def _missing(self, call: ToolCall) -> ChatMessage:

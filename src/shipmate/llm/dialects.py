@@ -7,36 +7,58 @@ from typing import Any, cast
 
 import msgspec
 
+from shipmate.llm.anthropic import thinking as anthropic
+from shipmate.llm.anthropic.wire import MessagesWire
 from shipmate.llm.connections import Connections
-from shipmate.llm.known import KNOWN
+from shipmate.llm.endpoint import PATIENT, Endpoint, Limits
+from shipmate.llm.gemini import thinking as gemini
+from shipmate.llm.gemini.wire import GeminiWire
+from shipmate.llm.known import KNOWN, known_model
 from shipmate.llm.listing import is_local
 from shipmate.llm.lowering import LoweringModel
 from shipmate.llm.model import ChatMessage, Model, ModelInfo, StreamItem, ToolSpec
-from shipmate.llm.openai import PATIENT, Endpoint, Limits, OpenAIModel
+from shipmate.llm.openai import OpenAIModel
 from shipmate.llm.refusals import RENAMED, YieldingModel
 from shipmate.llm.rescue import RescueModel
 from shipmate.llm.retry import RetryingModel
 from shipmate.llm.schema import SchemaModel, summary
 from shipmate.llm.settings import ModelSettings, ProviderSettings, ToolMode
 from shipmate.llm.windows import Refused, Windows
+from shipmate.llm.wire import WireModel
 
 
-def endpoint_of(title: str, base_url: str, settings: ProviderSettings, api_key: str) -> Endpoint:
-    """Where the provider is, and the fields each request to it carries."""
+def endpoint_of(
+    title: str, base_url: str, settings: ProviderSettings, api_key: str, model: str = ""
+) -> Endpoint:
+    """Where the provider is, and the fields each request to its `model` carries."""
     replays = KNOWN[settings.type].thinking in ("deepseek", "zhipu")
     return Endpoint(
         title,
         base_url,
         api_key,
-        extra={**thinking_fields(settings), **settings.extra_body},
+        extra={**thinking_fields(settings, model), **settings.extra_body},
         replay_reasoning="calls" if replays else "never",
         limits=PATIENT if is_local(settings) else Limits(),
     )
 
 
-def thinking_fields(settings: ProviderSettings) -> dict[str, Any]:
+def thinking_fields(settings: ProviderSettings, model: str = "") -> dict[str, Any]:
     """The fields that set thinking, as this type of provider spells them; none where nothing is
     set, so that the provider's own default holds."""
+    enabled, effort = settings.thinking_enabled, settings.reasoning_effort
+    match KNOWN[settings.type].dialect:
+        case "anthropic":
+            return anthropic.thinking_of(model, enabled, effort)
+        case "gemini":
+            known = known_model(model)
+            thinks = known is not None and known.thinking
+            config = gemini.thinking_of(model, enabled, effort) if thinks else {}
+            return {"thinkingConfig": config} if config else {}
+        case _:
+            return _chat_fields(settings)
+
+
+def _chat_fields(settings: ProviderSettings) -> dict[str, Any]:
     enabled, effort = settings.thinking_enabled, settings.reasoning_effort
     if enabled is None and effort is None:
         return {}
@@ -67,9 +89,10 @@ class Requests:
     windows: Windows
     local: bool
     """It runs on this machine."""
+    dialect: str = "chat"
 
     def __call__(self, fields: Mapping[str, Any]) -> Model:
-        most = self.info.max_output
+        most = self.info.max_output or self._usual()
         if not most:
             return RetryingModel(self._yielding(fields, {}))
 
@@ -83,7 +106,7 @@ class Requests:
 
         def without(refused: Refused) -> Model:
             sent = allowed(wanted, refused.fields)
-            return OpenAIModel(self.info, replace(self.end, extra=sent), self.connections)
+            return self._speaking(replace(self.end, extra=sent))
 
         setting = msgspec.json.encode({**self.end.extra, **limit}, order="sorted").decode()
         return YieldingModel(
@@ -94,6 +117,23 @@ class Requests:
             self.windows,
             can_do_without=not self.local,
         )
+
+    def _usual(self) -> int:
+        """How long a reply is asked for where nothing is set; 0: that need not be said."""
+        if self.dialect != "anthropic":
+            return 0
+        _, _, model = self.info.id.partition("/")
+        thinking = anthropic.budget_of(self.end.extra.get("thinking"))
+        return max(anthropic.output_of(model), thinking and thinking + 4_096)
+
+    def _speaking(self, end: Endpoint) -> Model:
+        match self.dialect:
+            case "anthropic":
+                return WireModel(self.info, end, self.connections, MessagesWire(self.info, end))
+            case "gemini":
+                return WireModel(self.info, end, self.connections, GeminiWire(self.info, end))
+            case _:
+                return OpenAIModel(self.info, end, self.connections)
 
 
 def in_mode(asked: Requests, model: ModelSettings, *, takes_tools: bool | None = None) -> Model:

@@ -9,8 +9,9 @@ from typing import Any, Literal
 import msgspec
 
 from shipmate.llm.chunks import mend
+from shipmate.llm.conversation import broken
 from shipmate.llm.invariants import MessageRules, check_tools
-from shipmate.llm.model import CallPart, ChatMessage, Image, ModelError, ModelInfo, ToolSpec
+from shipmate.llm.model import CallPart, ChatMessage, Image, ModelInfo, ToolSpec
 
 _json = msgspec.json.Encoder().encode
 
@@ -49,7 +50,7 @@ class RequestEncoder:
         Raises `ModelError` when the request would break a rule.
         """
         if not messages:
-            raise _broken(["there are no messages"])
+            raise broken(["there are no messages"])
         parts = [
             self._head,
             b',"stream_options":{"include_usage":true}' if usage else b"",
@@ -71,8 +72,8 @@ class RequestEncoder:
         for message in rest[len(sent.messages) :]:
             sent.messages.append(message)
             self._add(sent, message)
-        if broken := sent.rules.broken():
-            raise _broken(broken)
+        if rules := sent.rules.broken():
+            raise broken(rules)
         return sent.joined
 
     def _add(self, sent: "_Sent", message: ChatMessage) -> None:
@@ -82,7 +83,7 @@ class RequestEncoder:
         sent.rules.add(wire)
         found = message.encoded.get(key)
         if found is None:
-            found = message.encoded[key] = _sendable(wire)
+            found = message.encoded[key] = sendable(wire)
         if sent.joined:
             sent.joined += b","
         sent.joined += found
@@ -106,8 +107,7 @@ class RequestEncoder:
         if self._vision:
             text = [{"type": "text", "text": message.text}] if message.text else []
             return [*text, *(_picture(image) for image in message.images)]
-        names = ", ".join(image.name for image in message.images)
-        return f"{message.text}\n[Left out, as this model sees no pictures: {names}]".strip()
+        return without_pictures(message)
 
     def _encoded_tools(self, tools: Sequence[ToolSpec]) -> bytes:
         if not tools:
@@ -115,9 +115,9 @@ class RequestEncoder:
         offered = list(tools)
         if offered != self._tools[0]:
             wire = [_tool(spec) for spec in offered]
-            if broken := check_tools({"tools": wire}):
-                raise _broken(broken)
-            self._tools = offered, b',"tools":' + _sendable(wire)
+            if rules := check_tools({"tools": wire}):
+                raise broken(rules)
+            self._tools = offered, b',"tools":' + sendable(wire)
         return self._tools[1]
 
 
@@ -134,7 +134,16 @@ class _Sent:
     """The model has called tools: from here on its reasoning goes back."""
 
 
-def _sendable(wire: Any) -> bytes:
+def without_pictures(message: ChatMessage) -> str:
+    """The text for a model that sees no pictures: it is told their names."""
+    if not message.images:
+        return message.text
+    names = ", ".join(image.name for image in message.images)
+    return f"{message.text}\n[Left out, as this model sees no pictures: {names}]".strip()
+
+
+def sendable(wire: Any) -> bytes:
+    """The JSON of a value, whatever its texts hold."""
     try:
         return _json(wire)
     except UnicodeEncodeError:
@@ -171,11 +180,3 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
         "parameters": tool.parameters,
     }
     return {"type": "function", "function": function}
-
-
-def _broken(rules: list[str]) -> ModelError:
-    return ModelError(
-        "The request was not sent, as a provider would refuse it: "
-        f"{'; '.join(rules[:5])}. This is an error in shipmate; please report it.",
-        kind="refused",
-    )

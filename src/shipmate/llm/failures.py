@@ -16,7 +16,8 @@ WORDS_LIMIT = 500
 _TOO_LONG = re.compile(
     r"context.{0,3}(length|window|size)|maximum context|input.{0,12}length.{0,12}(exceed|should be)"
     r"|(prompt|input|request).{0,20}too (long|large)|too many tokens"
-    r"|token count.{0,20}exceeds|exceeds? the (available )?context|reduce the length",
+    r"|token count.{0,20}exceeds|exceeds? the (available )?context|reduce the length"
+    r"|exceed context limit",
     re.IGNORECASE,
 )
 _REPLY_TOO_LONG = re.compile(
@@ -33,9 +34,13 @@ RAISE_CONTEXT = (
 )
 _QUOTA = re.compile(
     r"insufficient.{0,3}(quota|balance|credit|funds)|quota.{0,12}(exceeded|exhausted)"
-    r"|exceeded your current quota|billing_(hard_limit|not_active)|payment required|out of credit",
+    r"|exceeded your current quota|billing_(hard_limit|not_active)|payment required|out of credit"
+    r"|credit balance is too low",
     re.IGNORECASE,
 )
+_BAD_KEY = re.compile(r"api[ _]key (not valid|invalid|expired)|API_KEY_INVALID", re.IGNORECASE)
+"""Said by Gemini with a status of 400."""
+_OWN_FAULT = re.compile(r"overloaded|server_error|api_error|\bINTERNAL\b|UNAVAILABLE")
 _AGAIN_IN = re.compile(r"(?:retry|try again) in ([\d.]+) ?(ms|s)\b", re.IGNORECASE)
 """Some name the time to wait in words: a limit that passes, whatever else they call it."""
 _ADVICE: dict[ErrorKind, str] = {
@@ -163,7 +168,7 @@ def _kind(status: int | None, heard: _Said) -> ErrorKind:
     passes = "insufficient_quota" not in said and _AGAIN_IN.search(said)
     if status == 402 or (_QUOTA.search(said) and not passes):
         return "quota"
-    if status in (401, 403):
+    if status in (401, 403) or _BAD_KEY.search(said):
         return "auth"
     if status == 413 or _CUT.search(said):
         return "too_long"
@@ -176,7 +181,7 @@ def _kind_of_status(status: int | None, said: str) -> ErrorKind:
     if status == 429 or (status is None and "rate_limit" in said):
         return "rate_limit"
     if status is None:
-        return "overloaded" if "overloaded" in said or "server_error" in said else "provider"
+        return "overloaded" if _OWN_FAULT.search(said) else "provider"
     if status >= 500 or status == 408:
         return "overloaded"
     return "refused"

@@ -15,7 +15,7 @@ DEFAULT_CONTEXT = 128_000
 
 @dataclass(frozen=True, slots=True)
 class KnownProvider:
-    """One type of provider. All but `scripted` and `offline` speak Chat Completions."""
+    """One type of provider."""
 
     title: str
     base_url: str = ""
@@ -28,7 +28,9 @@ class KnownProvider:
     key_path: str = ""
     """Where a key is checked, when `/models` answers without one."""
     thinking: Literal["", "deepseek", "effort", "zhipu", "qwen"] = ""
-    """Which fields switch thinking on and off; empty: none are sent."""
+    """Which fields of Chat Completions switch thinking on and off; empty: none are sent."""
+    dialect: Literal["chat", "anthropic", "gemini", "adapter"] = "chat"
+    """Chat Completions, or an own one; `adapter`: what pydantic-ai speaks."""
 
 
 KNOWN: dict[str, KnownProvider] = {
@@ -50,14 +52,15 @@ KNOWN: dict[str, KnownProvider] = {
         "Anthropic",
         "https://api.anthropic.com/v1",
         ("ANTHROPIC_API_KEY",),
-        models=("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-4-5"),
+        models=("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"),
+        dialect="anthropic",
     ),
     "gemini": KnownProvider(
         "Google Gemini",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "https://generativelanguage.googleapis.com/v1beta",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         models=("gemini-3.8-flash",),
-        thinking="effort",
+        dialect="gemini",
     ),
     "openrouter": KnownProvider(
         "OpenRouter",

@@ -1,5 +1,6 @@
 """The models that can be chosen, with what is known of each."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -45,7 +46,13 @@ def provider_title(name: str, settings: ProviderSettings) -> str:
 
 
 def base_url_of(settings: ProviderSettings) -> str:
-    return settings.base_url or KNOWN[settings.type].base_url
+    """Where its API is. Anthropic's is named with and without its version; Gemini's was named as
+    the one that speaks Chat Completions."""
+    known = KNOWN[settings.type]
+    url = (settings.base_url or known.base_url).rstrip("/")
+    if known.dialect == "anthropic" and not re.search(r"/v\d+$", url):
+        return f"{url}/v1"
+    return url.removesuffix("/openai") if known.dialect == "gemini" else url
 
 
 def is_local(settings: ProviderSettings) -> bool:

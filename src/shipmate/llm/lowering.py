@@ -34,6 +34,8 @@ _IN_WINDOW = re.compile(
     re.DOTALL,
 )
 
+_SUMMED = re.compile(r"exceed context limit: (\d[\d,_]*) \+ \d[\d,_]* > (\d[\d,_]*)")
+
 
 class LoweringModel:
     """Sends `max_tokens`; where a provider refuses it as too large, a smaller one at once, and
@@ -97,6 +99,8 @@ def lowered(refusal: ModelError, most: int) -> tuple[int, bool]:
 
 def _room(words: str) -> int:
     """What the prompt leaves of the window, by the words of a refusal."""
+    if summed := _SUMMED.search(words):
+        return max(0, _number(summed[2]) - _number(summed[1]))
     found = _IN_WINDOW.search(words)
     return max(0, _number(found[1]) - _number(found[2])) if found else 0
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from shipmate.errors import ShipmateError
-from shipmate.protocol import Usage
+from shipmate.protocol import Signed, Usage
 from shipmate.safety.redaction import redacted
 
 
@@ -41,6 +41,8 @@ class ChatMessage:
     images: tuple[Image, ...] = ()
     model: str = ""
     """For role `assistant`: `provider/model` that said it."""
+    signed: tuple[Signed, ...] = ()
+    """For role `assistant`: how its provider signed the reply."""
     encoded: dict[str, bytes] = field(default_factory=dict[str, bytes])
     size: int = 0
     """About how many tokens it takes; kept by `llm.tokens.Meter`."""
@@ -99,6 +101,8 @@ class Reply:
     be asked again, at most twice). `content_filter`, or the provider's own word: an end."""
     notes: tuple[str, ...] = ()
     """What the user should be told: a call that was cut off, a field put aside."""
+    signed: tuple[Signed, ...] = ()
+    """What the provider wants back with the reply; empty where it signs nothing."""
 
 
 StreamItem: TypeAlias = Part | Retrying | Reply

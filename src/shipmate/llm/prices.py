@@ -29,12 +29,15 @@ class Spent:
 
 
 def cost_of(price: Mapping[str, float], usage: Usage) -> float:
-    """Cached tokens are part of the prompt and are counted once, at their own price."""
+    """Tokens read from a cache, or put into one, are part of the prompt and are counted once, at
+    their own price."""
     cached = min(usage.cached, usage.prompt)
+    written = min(usage.cache_write, usage.prompt - cached)
     full = price.get("input", 0.0)
     parts = (
-        (usage.prompt - cached) * full
+        (usage.prompt - cached - written) * full
         + cached * price.get("cached", full)
+        + written * price.get("cache_write", full)
         + usage.completion * price.get("output", 0.0)
     )
     return parts / MILLION

@@ -50,16 +50,37 @@ class _Model(msgspec.Struct):
     meta: Any = None
     """llama.cpp."""
 
+    display_name: Any = None
+    max_input_tokens: Any = None
+    """Anthropic."""
+
 
 class _Models(msgspec.Struct):
     data: list[Any]
 
 
+class _GeminiModel(msgspec.Struct, rename="camel"):
+    name: str
+    display_name: str = ""
+    input_token_limit: int = 0
+    supported_generation_methods: list[str] = []
+
+
+class _GeminiModels(msgspec.Struct):
+    models: list[_GeminiModel]
+
+
+_LISTS = {"anthropic": "/models?limit=1000", "gemini": "/models?pageSize=1000"}
+
+
 async def offered(
-    base_url: str, api_key: str = "", *, wait: float = 10.0, path: str = "/models"
+    base_url: str, api_key: str = "", *, wait: float = 10.0, dialect: str = "chat"
 ) -> list[Offered]:
     """The models of the server at `base_url`, or a `ModelError` a person can act on."""
-    body = await ask_server(base_url.rstrip("/") + path, api_key, wait)
+    url = base_url.rstrip("/") + _LISTS.get(dialect, "/models")
+    body = await ask_server(url, api_key, wait, dialect=dialect)
+    if dialect == "gemini":
+        return _of_gemini(base_url, body)
     try:
         listed = msgspec.json.decode(body, type=_Models).data
     except msgspec.DecodeError:
@@ -76,13 +97,15 @@ async def check_key(url: str, api_key: str, *, wait: float = 10.0) -> None:
     await ask_server(url, api_key, wait)
 
 
-async def ask_server(url: str, api_key: str, wait: float, body: bytes | None = None) -> bytes:
+async def ask_server(
+    url: str, api_key: str, wait: float, body: bytes | None = None, *, dialect: str = "chat"
+) -> bytes:
     """What the server answers to GET, or to POST with a `body` of JSON; else a `ModelError`."""
     import aiohttp  # slow to import, and not needed before the first request
 
     place = urlsplit(url)
     where = f"{place.hostname}:{place.port}" if place.port else str(place.hostname)
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    headers = _signed_in(api_key, dialect)
     local = is_loopback(place.hostname or "")
     try:
         async with (
@@ -164,8 +187,32 @@ def _offered(item: Any) -> Offered | None:
         id=model.id.removeprefix("models/"),  # Gemini
         context_length=_context(model),
         vision=_vision(model),
-        title=model.name if isinstance(model.name, str) else "",
+        title=next((n for n in (model.name, model.display_name) if isinstance(n, str)), ""),
     )
+
+
+def _of_gemini(base_url: str, body: bytes) -> list[Offered]:
+    """Those that talk."""
+    try:
+        listed = msgspec.json.decode(body, type=_GeminiModels).models
+    except msgspec.DecodeError:
+        raise ModelError(_no_list(base_url, body)) from None
+    return [
+        Offered(one.name.removeprefix("models/"), one.input_token_limit, title=one.display_name)
+        for one in listed
+        if "generateContent" in one.supported_generation_methods
+    ]
+
+
+def _signed_in(api_key: str, dialect: str) -> dict[str, str]:
+    """The headers that a key is sent with."""
+    match dialect:
+        case "anthropic":
+            return {"anthropic-version": "2023-06-01"} | ({"x-api-key": api_key} if api_key else {})
+        case "gemini":
+            return {"x-goog-api-key": api_key} if api_key else {}
+        case _:
+            return {"Authorization": f"Bearer {api_key}"} if api_key else {}
 
 
 def _context(model: _Model) -> int:
@@ -174,6 +221,7 @@ def _context(model: _Model) -> int:
         model.context_window,
         model.max_model_len,
         model.max_context_length,
+        model.max_input_tokens,
     ]
     with contextlib.suppress(msgspec.ValidationError):
         lengths.insert(0, msgspec.convert(model.meta, _Meta).n_ctx)

@@ -127,7 +127,7 @@ class Providers:
             api_key = key.strip() if key is not None else self._key(settings)
             if known.key_path:
                 await check_key(base.rstrip("/") + known.key_path, api_key)
-            models = await offered(base, api_key)
+            models = await offered(base, api_key, dialect=known.dialect)
         except ShipmateError as error:
             return Tested(ok=False, detail=str(error))
         if not models:
@@ -149,8 +149,8 @@ class Providers:
         if settings is None or not base_url_of(settings):
             return
         try:
-            base = base_url_of(settings)
-            models = await offered(base, self._key(settings), wait=wait)
+            base, dialect = base_url_of(settings), KNOWN[settings.type].dialect
+            models = await offered(base, self._key(settings), wait=wait, dialect=dialect)
             if is_local(settings):
                 models = await looked_closer(settings.type, base, models, wait)
         except ShipmateError as error:
@@ -191,9 +191,12 @@ class Providers:
             )
         wanted = known.get(model) or ModelSettings(id=model)
         found = next((one for one in live or () if one.id == model), None)
-        end = endpoint_of(
-            provider_title(provider, settings), base_url_of(settings), settings, self._key(settings)
+        title, base, key = (
+            provider_title(provider, settings),
+            base_url_of(settings),
+            self._key(settings),
         )
-        info = info_of(provider, wanted, found)
-        asked = Requests(info, end, self.connections, self.windows, is_local(settings))
+        end = endpoint_of(title, base, settings, key, model)
+        info, dialect = info_of(provider, wanted, found), KNOWN[settings.type].dialect
+        asked = Requests(info, end, self.connections, self.windows, is_local(settings), dialect)
         return in_mode(asked, wanted, takes_tools=found.tools if found else None)

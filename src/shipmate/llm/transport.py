@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,6 +17,8 @@ from shipmate.safety.net import is_loopback
 _WHOLE: Final = 2**20
 """Bytes up to which aiohttp takes a body in one piece without a warning."""
 _PIECE: Final = 2**18
+_CALLED: Final = re.compile(r"/(chat/completions|messages|models/[^/]*)$")
+"""What stands after the base URL."""
 ERROR_BODY: Final = 65_536
 """Bytes of a failure that are read."""
 
@@ -116,7 +119,7 @@ def _proxy_of(url: str) -> str | None:
 
 
 def _unreachable(error: Exception, provider: str, url: str) -> ModelError:
-    place = f"{provider} at {url.removesuffix('/chat/completions')}"
+    place = f"{provider} at {_CALLED.sub('', url)}"
     match error:
         case aiohttp.ClientConnectorDNSError():
             what = f"{place} was not found: is the address right, and the network up?"

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from shipmate.llm.connections import Connections
+from shipmate.llm.endpoint import PATIENT, Endpoint
 from shipmate.llm.model import ChatMessage, Model, ModelInfo, StreamItem, ToolSpec
 from shipmate.llm.offline.process import Address, OfflineServer
-from shipmate.llm.openai import PATIENT, Endpoint, OpenAIModel
+from shipmate.llm.openai import OpenAIModel
 from shipmate.llm.schema import SchemaModel
 
 CORE = {

@@ -1,0 +1,1 @@
+"""The Messages API of Anthropic, and of those who offer it too."""

@@ -254,20 +254,16 @@ class Message(Block, frozen=True, kw_only=True, tag="message"):
     partial: bool = False  # it was cut off: by Stop, by a failure, by a restart
     finish: str = ""  # how it ended if not ordinarily: length, cut_call, bad_call, content_filter
     thought: float = 0.0  # seconds until its first word, or its first call
-    heard: int = 0
-    """Place of the last message of the user that the model had been sent. What the user wrote
-    after that, while it spoke, is for its next step."""
+    heard: int = 0  # place of the last message of the user that the model had been sent
     signed: tuple[Signed, ...] = ()  # by its provider; goes back to the same model only
 
 
 class ToolCall(Block, frozen=True, kw_only=True, tag="tool"):
     """A call the model made."""
 
-    message: str
-    """Id of the message that made the call."""
+    message: str  # id of the message that made the call
     name: str
-    provider: str = ""
-    """The tool provider; empty when there is no such tool."""
+    provider: str = ""  # the tool provider; empty when there is no such tool
     title: str = ""  # what people see in place of `name`: the own name of an MCP server's tool
     arguments: dict[str, Any] = {}
     raw: str = ""
@@ -275,8 +271,7 @@ class ToolCall(Block, frozen=True, kw_only=True, tag="tool"):
     agent: str = ""
     started: bool = False
     """Set just before the tool runs: a call cut off while it ran is never run twice."""
-    rescued: bool = False
-    """The model wrote the call as text."""
+    rescued: bool = False  # the model wrote the call as text
 
 
 class FileSeen(Frozen, frozen=True, kw_only=True):

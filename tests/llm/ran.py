@@ -7,12 +7,15 @@ BYTES = "recorded bytes, cut at every place"
 SEA = "a DeepSeek that answers 400 where the real one does"
 SCRIPT = "scripted models that fail as named"
 LOCAL = "HTTP answers of Ollama, LM Studio, llama.cpp"
+SIGNING = "an Anthropic and a Gemini that answer 400 where the real ones do"
+THREE = "three strict providers over HTTP: Chat Completions, Anthropic, Gemini"
 RAN: dict[str, str] = {
     "tests/llm/test_reader.py": BYTES,
     "tests/llm/test_sse.py": BYTES,
-    "tests/llm/test_openai.py": STRICT,
+    "tests/llm/test_reader_dialects.py": "the reported streams as Anthropic and Gemini send them",
+    "tests/llm/test_openai.py": THREE,
     "tests/llm/test_encoding.py": "the rules that strict providers have",
-    "tests/llm/test_every_model.py": f"{STRICT}; the contract of every mode",
+    "tests/llm/test_every_model.py": f"{THREE}; the contract of every mode",
     "tests/llm/test_retry.py": SCRIPT,
     "tests/llm/test_too_long.py": "the refusals of twelve services, word for word",
     "tests/llm/test_refusals.py": STRICT,
@@ -23,7 +26,9 @@ RAN: dict[str, str] = {
     "tests/llm/test_schema.py": STRICT,
     "tests/llm/test_smollm2.py": "SmolLM2-135M on llama.cpp, a real model",
     "tests/agent/test_context.py": "the reported histories, checked by the rules",
+    "tests/agent/test_context_dialects.py": "the same, by the rules of Anthropic and Gemini",
     "tests/session/test_deepseek.py": SEA,
+    "tests/session/test_signed.py": SIGNING,
     "tests/session/test_fallback.py": SCRIPT,
 }
 

@@ -15,6 +15,7 @@ from shipmate.llm.offline.process import CONTEXT, why_not
 from shipmate.llm.probe import Offered
 from shipmate.llm.scripted import DEMO
 from shipmate.llm.settings import ModelSettings, ProviderSettings
+from shipmate.llm.tariffs import tariff
 from shipmate.safety.net import is_loopback
 
 
@@ -60,6 +61,11 @@ def is_local(settings: ProviderSettings) -> bool:
     return is_loopback(urlsplit(base_url_of(settings)).hostname or "")
 
 
+def tariffs_of(settings: ProviderSettings) -> str:
+    """Whose prices hold: those of its type, where it is at that type's own address."""
+    return "" if settings.base_url else settings.type
+
+
 def settings_of(
     settings: ProviderSettings, live: Sequence[Offered] | None
 ) -> dict[str, ModelSettings]:
@@ -70,8 +76,11 @@ def settings_of(
     return {model: ModelSettings(id=model) for model in ids}
 
 
-def info_of(provider: str, model: ModelSettings, offered: Offered | None) -> ModelInfo:
-    """What is known of a model: the configuration wins, then its server, then the table."""
+def info_of(
+    provider: str, model: ModelSettings, offered: Offered | None, tariffs: str = ""
+) -> ModelInfo:
+    """What is known of a model: the configuration wins, then its server, then the table.
+    `tariffs`: the type of provider whose prices hold."""
     known = known_model(model.id)
     length, source = DEFAULT_CONTEXT, "default"
     if model.context_length:
@@ -90,7 +99,7 @@ def info_of(provider: str, model: ModelSettings, offered: Offered | None) -> Mod
         vision=sees if model.vision is None else model.vision,
         max_output=model.max_output or 0,
         thinking=thinks if model.thinking is None else model.thinking,
-        price=model.price.as_mapping() if model.price else {},
+        price=model.price.as_mapping() if model.price else tariff(tariffs, model.id),
     )
 
 
@@ -114,7 +123,7 @@ def configured(
         )
     for model in models.values():
         found = offered.get(model.id)
-        info = info_of(name, model, found)
+        info = info_of(name, model, found, tariffs_of(settings))
         yield ModelListing(
             id=info.id,
             provider=name,

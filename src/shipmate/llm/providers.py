@@ -22,6 +22,7 @@ from shipmate.llm.listing import (
     packaged_rows,
     provider_title,
     settings_of,
+    tariffs_of,
 )
 from shipmate.llm.local import looked_closer
 from shipmate.llm.model import Model, ModelError
@@ -197,6 +198,7 @@ class Providers:
             self._key(settings),
         )
         end = endpoint_of(title, base, settings, key, model)
-        info, dialect = info_of(provider, wanted, found), KNOWN[settings.type].dialect
+        info = info_of(provider, wanted, found, tariffs_of(settings))
+        dialect = KNOWN[settings.type].dialect
         asked = Requests(info, end, self.connections, self.windows, is_local(settings), dialect)
         return in_mode(asked, wanted, takes_tools=found.tools if found else None)

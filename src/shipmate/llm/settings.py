@@ -24,11 +24,14 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     input: Annotated[float, Meta(ge=0)] = 0.0
     cached: Annotated[float, Meta(ge=0)] | None = None
     """For the part of the prompt that the provider had cached; absent: as `input`."""
+    cache_write: Annotated[float, Meta(ge=0)] | None = None
+    """For the part that it put into its cache (Anthropic); absent: as `input`."""
     output: Annotated[float, Meta(ge=0)] = 0.0
 
     def as_mapping(self) -> dict[str, float]:
         cached = self.input if self.cached is None else self.cached
-        return {"input": self.input, "cached": cached, "output": self.output}
+        written = {} if self.cache_write is None else {"cache_write": self.cache_write}
+        return {"input": self.input, "cached": cached, "output": self.output, **written}
 
 
 class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -54,7 +57,7 @@ class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     """A known type (`llm.known`); `openai` with a `base_url` is any compatible server."""
     title: str = ""
     base_url: str = ""
-    """Ends before `/chat/completions`; empty: that of the type."""
+    """Ends before `/chat/completions`, `/messages` or `/models`; empty: that of the type."""
     api_key: SecretRef | None = None
     thinking_enabled: bool | None = None
     """Absent: as the provider does by itself."""

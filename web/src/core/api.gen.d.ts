@@ -2676,6 +2676,8 @@ export interface components {
             seq: number;
             /** @default  */
             session: string;
+            /** @default [] */
+            signed?: components["schemas"]["Signed"][];
             /** @default  */
             text?: string;
             /** @default 0 */
@@ -3252,6 +3254,20 @@ export interface components {
             name: string;
             password: string;
         };
+        /**
+         * Signed
+         * @description A piece of a reply as its provider wants it back, in the order of the reply.
+         */
+        Signed: {
+            /** @enum {unknown} */
+            kind: "call" | "redacted" | "text" | "thinking";
+            /** @default  */
+            signature?: string;
+            /** @default 0 */
+            size?: number;
+            /** @default  */
+            text?: string;
+        };
         /** SignedIn */
         SignedIn: {
             token: string;
@@ -3542,6 +3558,8 @@ export interface components {
          * @description What the provider counted for one request. Cached tokens are part of the prompt.
          */
         Usage: {
+            /** @default 0 */
+            cache_write?: number;
             /** @default 0 */
             cached?: number;
             /** @default 0 */

@@ -97,6 +97,7 @@ export const DEFAULTS: { [T in Block["type"]]: Record<string, unknown> } = {
     cost: 0,
     thought: 0,
     heard: 0,
+    signed: [],
   },
   tool: { provider: "", title: "", arguments: {}, raw: "", agent: "", started: false, rescued: false },
   tool_result: { is_error: false, truncated: false, untrusted: false, seconds: 0, files: [], written: [] },

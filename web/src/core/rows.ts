@@ -25,11 +25,11 @@ export interface Unasked {
   by: "bypass" | "rule";
   rule: string;
 }
-/** What a round used, and said. */
 interface Used {
   tokens: number;
   /** Of them, those the provider had kept from an earlier request. */
   cached: number;
+  cacheWrite: number;
   estimate: boolean;
   seconds: number;
   text: string;
@@ -255,6 +255,7 @@ class Rows {
       block: last.id,
       tokens: this.round.reduce((sum, m) => sum + m.tokens, 0),
       cached: this.round.reduce((sum, m) => sum + (m.usage?.cached ?? 0), 0),
+      cacheWrite: this.round.reduce((sum, m) => sum + (m.usage?.cache_write ?? 0), 0),
       estimate: this.round.some((m) => m.tokens_source === "estimate"),
       seconds: this.began && this.ended > this.began ? (this.ended - this.began) / 1000 : 0,
       text: this.round.map((m) => m.text).filter(Boolean).join("\n\n"),

@@ -2854,6 +2854,8 @@ export interface components {
          */
         Price: {
             /** @default null */
+            cache_write?: number | null;
+            /** @default null */
             cached?: number | null;
             /** @default 0 */
             input?: number;

@@ -20,6 +20,7 @@ RAN: dict[str, str] = {
     "tests/llm/test_too_long.py": "the refusals of twelve services, word for word",
     "tests/llm/test_refusals.py": STRICT,
     "tests/llm/test_providers.py": "HTTP answers of servers",
+    "tests/llm/test_signing_providers.py": SIGNING,
     "tests/llm/test_local.py": LOCAL,
     "tests/llm/test_detect.py": LOCAL,
     "tests/llm/test_rescue.py": "calls as small models wrote them",

@@ -3,6 +3,7 @@ as they gave it, and refuse nothing."""
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from shipmate.session.exports import export
 from shipmate.session.imports import Document, bring_in
 from tests.anthropic import Anthropic
 from tests.deepseek import Thought
+from tests.dialects import ANTHROPIC, GEMINI
 from tests.gemini import Gemini
 from tests.provider import Provider, call_reply, text_reply
 from tests.session.ship import begun, ship
@@ -133,6 +135,27 @@ async def test_a_compaction_keeps_that_of_the_steps_it_keeps(
         assert done(await play.say(session, "What does it say?")).finished
         assert await play.blocks(session, Summary)
     assert 0 < signatures(sea.seen[-1].body) < 8
+
+
+async def test_a_prompt_that_is_too_long_is_compacted_and_asked_again(
+    tmp_path: Path, sea: Sea, model: str
+) -> None:
+    words = {
+        Anthropic: "prompt is too long: 9400 tokens > 8000 maximum",
+        Gemini: "The input token count (9400) exceeds the maximum number of tokens allowed (8000).",
+    }
+    speak = ANTHROPIC if isinstance(sea, Anthropic) else GEMINI
+    looks = [Thought(f"Look {n}.", calls=(("look", {"path": f"{n}.txt"}),)) for n in range(6)]
+    summary = Thought("", "It says hello.", when="Below is the earlier part")
+    sea.script += [*(summary for _ in range(4)), *looks, Thought("Now I know.", "It says hello.")]
+    sea.queue(replace(speak.refusal(400, words[type(sea)]), when="4.txt"))
+    async with ship(tmp_path, sea, model=model) as play:
+        for n in range(6):
+            (tmp_path / "project" / f"{n}.txt").write_text("hello " * 1000)
+        session = await begun(play, model)
+        assert done(await play.say(session, "What does it say?")).finished
+        assert await play.blocks(session, Summary)
+    assert "Look 0." not in json.dumps(sea.seen[-1].body)
 
 
 async def test_other_models_never_see_it_and_calls_of_others_are_taken(

@@ -215,7 +215,7 @@ class Place:
 
 def lay(place: Place) -> None:
     """All of them."""
-    for one in (_git, _texts, _links, _names, _kinds, _bombs, _nested):
+    for one in (repository, _texts, _links, _names, _kinds, _bombs, _nested):
         place.made += one(place)
 
 
@@ -228,7 +228,7 @@ def _run(place: Place, *arguments: str | Path) -> None:
     )
 
 
-def _git(place: Place) -> int:
+def repository(place: Place) -> int:
     _run(place, "init", "-q", "-b", "main")
     (place.root / "a.txt").write_text("a\n")
     _run(place, "add", "a.txt")

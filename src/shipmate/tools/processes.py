@@ -1,15 +1,14 @@
 """Commands as processes: started under a guard, read while they run, ended with all they left.
 
-Server, guard, shell: the server starts the guard in the command's room (`safety.sandbox`), which
-starts the shell in a session of its own and adopts its orphans. To end a command is to let go of
-its guard. Two nets lie below that: the guard ends its command when the server dies, and each
-process carries a mark in its environment, by which `remains.sweep` finds what outlived even that.
+Server, guard, shell: the server has a guard forked (`safety.sandbox`), which enters the command's
+room and starts the shell in a session of its own. To end a command is to let go of its guard. Two
+nets lie below that: the guard ends its command when the server dies, and each process carries a
+mark in its environment, by which `remains.sweep` finds what outlived even its guard.
 """
 
 import asyncio
 import hashlib
 import os
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
+from shipmate.safety.sandbox.guards import Guard
 from shipmate.safety.sandbox.proxy import Filter
 from shipmate.safety.sandbox.room import Room
 from shipmate.safety.sandbox.spawn import Guarded, prepare, spawn
@@ -96,7 +96,7 @@ class _Report(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.text = b""
-        self.guard: subprocess.Popen[bytes] | None = None
+        self.guard: Guard | None = None
         self.ended = asyncio.Event()
 
     def data_received(self, data: bytes) -> None:
@@ -104,7 +104,7 @@ class _Report(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.guard is not None:
-            self.guard.wait()
+            self.guard.reap()
         self.ended.set()
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,8 +21,9 @@ HEAVY = shutil.ignore_patterns(
 SYSTEM_USER = 65534
 
 
-def as_user(means: str, folder: Path, uid: int) -> list[Row]:
-    """What the battery finds when a user of that id runs it, with a home in `folder`."""
+def as_user(module: str, arguments: Sequence[str], folder: Path, uid: int) -> list[Row]:
+    """What `battery` or `unconfined` finds when a user of that id runs it, with a home in
+    `folder`."""
     code, home = folder / "code", folder / "home"
     _copied(Path(shipmate.__file__).parent, code / "shipmate")
     _copied(Path(msgspec.__file__).parent, code / "msgspec")
@@ -30,7 +32,7 @@ def as_user(means: str, folder: Path, uid: int) -> list[Row]:
     os.chown(home, uid, uid)
     python = _python(folder)
     done = subprocess.run(
-        [python, "-s", "-m", "tests.safety.sandbox.battery", means, str(uid)],
+        [python, "-s", "-m", f"tests.safety.sandbox.{module}", *arguments, str(uid)],
         user=uid,
         group=uid,
         extra_groups=[],

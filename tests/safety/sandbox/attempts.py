@@ -22,6 +22,10 @@ class Attempt:
     """Landlock and seccomp hold it without bubblewrap, too."""
     hosts: tuple[str, ...]
     """Approved with the network, for these hosts."""
+    not_shown: str
+    """Why it is not made without a sandbox, as an ordinary user; "" where it is."""
+    lenient: bool
+    """A setting of the kernel may hold it, without any sandbox."""
 
 
 def groups() -> Iterator[tuple[bool, list[Attempt]]]:
@@ -39,4 +43,6 @@ def _attempt(text: str) -> Attempt:
     name, *marks = title.split(" | ")
     hosts = tuple(mark.removeprefix("host ") for mark in marks if mark.startswith("host "))
     alone = "needs bubblewrap" not in marks
-    return Attempt(name, script.strip(), "python" in marks, alone, hosts)
+    not_shown = next((m.removeprefix("not shown: ") for m in marks if m[:9] == "not shown"), "")
+    lenient = "where the kernel lets it" in marks
+    return Attempt(name, script.strip(), "python" in marks, alone, hosts, not_shown, lenient)

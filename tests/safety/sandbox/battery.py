@@ -8,6 +8,8 @@ id of the project's owner, where root runs it.
 
 import asyncio
 import contextlib
+import ctypes
+import fcntl
 import json
 import os
 import select
@@ -17,12 +19,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import cast
 
+from shipmate.safety.net import refused_address
 from shipmate.safety.sandbox import bubblewrap, seccomp
 from shipmate.safety.sandbox.proxy import Filter
 from shipmate.safety.sandbox.repository import mend
@@ -62,6 +65,8 @@ class Place:
     words: dict[str, object] = field(default_factory=dict[str, object])
     udp: socket.socket | None = None
     victim: "subprocess.Popen[bytes] | None" = None
+    secret: int = -1
+    """A descriptor of the data directory's secret, as a server has such open."""
 
     @property
     def root(self) -> Path:
@@ -93,18 +98,29 @@ class Place:
                 os.chown(path, self.owner, self.owner)
             shutil.copy("/usr/bin/id", self.root / "root-id")
             (self.root / "root-id").chmod(0o4755)
-        for name in ("made",):
-            (self.outside / name).unlink(missing_ok=True)
+        for path in self.made():
+            path.unlink(missing_ok=True)
         (self.outside / "canary").write_text("a canary\n")
+        if self.victim is None or self.victim.poll() is not None:
+            self.victim = subprocess.Popen(["sleep", "1000"])
+            self.words["victim"] = self.victim.pid
+
+    def made(self) -> list[Path]:
+        """What attempts would make elsewhere."""
+        made = [self.outside / "made", self.data / "made", self.home / f"{self.canary}-made"]
+        return [*made, *(Path(folder) / self.canary for folder in ("/tmp", "/dev/shm", "/etc"))]
+
+    def rest(self) -> None:
+        if self.victim is not None:
+            self.victim.kill()
+            self.victim.wait()
 
     def harm(self) -> Iterator[str]:
         """What can be seen from outside."""
         canary = self.outside / "canary"
         if not canary.exists() or canary.read_text() != "a canary\n":
             yield "the canary was changed"
-        made = [self.outside / "made", self.data / "made", self.home / f"{self.canary}-made"]
-        made += [Path(folder) / self.canary for folder in ("/tmp", "/dev/shm", "/etc")]
-        yield from (f"{path} was made" for path in made if path.exists())
+        yield from (f"{path} was made" for path in self.made() if path.exists())
         if not (self.root / ".git").is_dir() and self.means == "bubblewrap":
             yield "the project was moved"
         if self.victim is None or self.victim.poll() is not None:
@@ -134,23 +150,23 @@ def place(means: Means, owner: int) -> Generator[Place]:
         here.outside.mkdir()
         here.data.mkdir()
         (here.data / "secret").write_text("a secret\n")
-        stack.enter_context((here.data / "secret").open())
+        opened = stack.enter_context((here.data / "secret").open())
+        here.secret = fcntl.fcntl(opened, fcntl.F_DUPFD, 10)  # no number of a command's own
+        stack.callback(os.close, here.secret)
+        _shared_memory(stack)
         here.project()
         canary = here.home / here.canary
         canary.write_text("a canary\n")
         stack.callback(canary.unlink)
         words = _sockets(here, stack)
-        here.victim = subprocess.Popen(["sleep", "1000"])
-        stack.callback(here.victim.wait)
-        stack.callback(here.victim.kill)
-        here.words = words | {
+        stack.callback(here.rest)
+        here.words |= words | {
             "outside": here.outside,
             "data": here.data,
             "root": here.root,
             "home": here.home,
             "canary": here.canary,
             "server": os.getpid(),
-            "victim": here.victim.pid,
             "mark": MARK,
             "key": os.getpid(),
             "quota": bubblewrap.temporary_bytes() // 1024 + 64,  # as it is rounded
@@ -164,6 +180,13 @@ def _template(folder: Path) -> None:
     (module / "hooks").mkdir(parents=True)
     (module / "HEAD").write_text("ref: refs/heads/main\n")
     (module / "config").write_text("[core]\n")
+
+
+def _shared_memory(stack: ExitStack) -> None:
+    """Of this process, and open to all."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    segment = libc.shmget(os.getpid(), 16, 0o1666)
+    stack.callback(libc.shmctl, segment, 0, None)
 
 
 def _sockets(here: Place, stack: ExitStack) -> dict[str, object]:
@@ -185,22 +208,22 @@ def _sockets(here: Place, stack: ExitStack) -> dict[str, object]:
 def run(here: Place, attempts: Sequence[Attempt]) -> list[Row]:
     """Try some in one command."""
     here.project()
-    script = "\n".join(_script(here, number, one) for number, one in enumerate(attempts))
+    script = "\n".join(script_of(here, number, one) for number, one in enumerate(attempts))
     hosts = attempts[0].hosts if here.means == "bubblewrap" else ()
-    with _filter(hosts, here.owner) as proxy:
-        said, status = _ran(here, script, proxy)
+    with filtered(hosts, here.owner) as proxy:
+        said, status = ran(here, script, proxy)
     harm = "; ".join(here.harm())
     rows: list[Row] = []
     for number, one in enumerate(attempts):
         text = said.partition(f"BEGIN {number}\n")[2].partition(f"TRIED {number}\n")
         through = "ESCAPED" in text[0] or bool(harm)
-        ran = bool(text[1]) or status == FLOODED
+        tried = bool(text[1]) or status == FLOODED
         expected = one.alone or here.means == "bubblewrap"
-        rows.append(Row(one.name, ran and not through, expected, harm or text[0].strip()[-300:]))
+        rows.append(Row(one.name, tried and not through, expected, harm or text[0].strip()[-300:]))
     return rows
 
 
-def _script(here: Place, number: int, one: Attempt) -> str:
+def script_of(here: Place, number: int, one: Attempt) -> str:
     text = one.script.format_map(here.words)
     if one.python:
         machine = seccomp.MACHINES[os.uname().machine]
@@ -210,7 +233,7 @@ def _script(here: Place, number: int, one: Attempt) -> str:
     return f"echo BEGIN {number}\n(\n{text}\n) 2>&1\necho; echo TRIED {number}"
 
 
-def _ran(here: Place, script: str, proxy: Path | None) -> tuple[str, int]:
+def ran(here: Place, script: str, proxy: Path | None) -> tuple[str, int]:
     """What the command wrote, and its exit status."""
     own = here.folder / "temporary"
     own.mkdir(exist_ok=True)
@@ -232,7 +255,9 @@ def _ran(here: Place, script: str, proxy: Path | None) -> tuple[str, int]:
 
 
 @contextlib.contextmanager
-def _filter(hosts: tuple[str, ...], owner: int) -> Generator[Path | None]:
+def filtered(
+    hosts: tuple[str, ...], owner: int, refused: Callable[[str], str] = refused_address
+) -> Generator[Path | None]:
     """The server's filter, in a thread as there is no server."""
     if not hosts:
         yield None
@@ -240,7 +265,7 @@ def _filter(hosts: tuple[str, ...], owner: int) -> Generator[Path | None]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    listening = Filter(hosts).listening(owner)
+    listening = Filter(hosts, refused=refused).listening(owner)
     try:
         yield asyncio.run_coroutine_threadsafe(listening.__aenter__(), loop).result()
     finally:

@@ -42,12 +42,13 @@ NO_WAY_IN = stat.S_IROTH
 MAX_CONFIG = 65_536
 
 
+@cache
 def system() -> list[Path]:
     return [Path(name) for name in SYSTEM if Path(name).exists()]
 
 
 def in_home(home: Path) -> list[Path]:
-    found = [home / name for name in IN_HOME if (home / name).exists()]
+    found = [home / name for name in IN_HOME if os.path.exists(f"{home}/{name}")]  # noqa: PTH110 - faster
     config = home / GIT_CONFIG
     if _harmless(config):
         found.append(config)
@@ -62,6 +63,7 @@ def _harmless(config: Path) -> bool:
         return False
 
 
+@cache
 def private(home: Path) -> list[Path]:
     return [home / name for name in PRIVATE_IN_HOME]
 

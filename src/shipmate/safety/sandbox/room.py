@@ -120,10 +120,10 @@ def readable(room: Room, person: Person) -> list[Path]:
     return list(dict.fromkeys(folders))
 
 
-def plan(room: Room) -> bytes:
-    """For the guard: pairs of a key and a value, all ended by NUL. Empty: nothing is given up."""
+def plan(room: Room) -> list[tuple[str, str]]:
+    """For the guard: pairs of a key and a value. None: nothing is given up."""
     if room.means == "none":
-        return b""
+        return []
     person = room.person
     pairs = [("write", str(path)) for path in _written(room)]
     if person.change == "user":
@@ -132,7 +132,7 @@ def plan(room: Room) -> bytes:
         pairs += _in_bubblewrap(room, person)
     else:
         pairs += _alone(room, person)
-    return "".join(f"{key}\0{value}\0" for key, value in pairs).encode(errors="surrogateescape")
+    return pairs
 
 
 def _written(room: Room) -> list[Path]:

@@ -1,9 +1,9 @@
 """Start a command in its room: the guard, and what stands around it."""
 
 import contextlib
+import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
@@ -11,14 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from shipmate.safety.sandbox import bubblewrap
+from shipmate.safety.sandbox.guards import Guard, guard
 from shipmate.safety.sandbox.inside.forward import PORT
 from shipmate.safety.sandbox.room import Room, identity, plan
 
-START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from shipmate.safety.sandbox.inside.guard import main; "
-    "main(*map(int, sys.argv[2:6]), sys.argv[6])"
-)
 MINE = ("HOME", "USER", "LOGNAME", "TMPDIR", "XDG_RUNTIME_DIR")
 """Variables about the server's user, which a room has its own of."""
 PROXY_URL = f"http://127.0.0.1:{PORT}"
@@ -42,7 +38,7 @@ THROUGH = {
 class Guarded:
     """A guard that was started, with a command."""
 
-    process: subprocess.Popen[bytes]
+    process: Guard
     control: int
     """A descriptor of ours; the command is ended when it is closed."""
     report: int
@@ -59,11 +55,8 @@ class Guarded:
 class Prepared:
     """All that is needed to start commands in a room."""
 
-    root: Path
-    program: tuple[str, ...]
-    plan: bytes
-    env: Mapping[str, str]
-    shell: str
+    order: bytes
+    """As `inside.order` reads it."""
 
 
 def prepare(room: Room, env: Mapping[str, str]) -> Prepared:
@@ -76,30 +69,26 @@ def prepare(room: Room, env: Mapping[str, str]) -> Prepared:
     shell = "/bin/bash" if Path("/bin/bash").exists() else shutil.which("bash")
     if shell is None:
         raise FileNotFoundError("there is no bash on this system")
-    return Prepared(room.root, tuple(_program(room)), plan(room), environment(room, env), shell)
+    confined = room.means == "bubblewrap"
+    order = {
+        "plan": plan(room),
+        "maker": bubblewrap.maker(room) if confined else [],
+        "namespaces": bubblewrap.namespaces(room.person) if confined else 0,
+        "root": str(room.root),
+        "shell": shell,
+        "env": environment(room, env),
+    }
+    return Prepared(json.dumps(order).encode())
 
 
 def spawn(script: str, room: Prepared, output: int) -> Guarded:
     """Start `script` in bash in the project's folder. The script is passed as a file without a
-    name, so its length is not limited by what a command line may hold.
-
-    The command ends with the thread that calls this. Raises `OSError`.
-    """
+    name, so its length is not limited by what a command line may hold. Raises `OSError`."""
     control_read, control_write = os.pipe()
     report_read, report_write = os.pipe()
     try:
-        with _file(script.encode()) as text, _file(room.plan) as given:
-            fds = (control_read, text, report_write, given)
-            process = subprocess.Popen(
-                [*room.program, *map(str, fds), room.shell],
-                cwd=room.root,
-                env=room.env,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-                pass_fds=fds,
-            )
+        with _file(script.encode()) as text, _file(room.order) as order:
+            process = guard((control_read, text, report_write, order, output))
     except (OSError, ValueError):
         os.close(control_write)
         os.close(report_read)
@@ -119,14 +108,6 @@ def _file(content: bytes) -> Generator[int]:
         file.flush()
         file.seek(0)
         yield file.fileno()
-
-
-def _program(room: Room) -> list[str]:
-    """Up to the guard's own arguments."""
-    if room.means == "bubblewrap":
-        python = [str(bubblewrap.interpreter()), "-I", "-S", "-c", START, bubblewrap.PROGRAMS]
-        return [*bubblewrap.arguments(room), "--", *python]
-    return [sys.executable, "-I", "-S", "-c", START, str(bubblewrap.PACKAGE.parent)]
 
 
 def environment(room: Room, given: Mapping[str, str]) -> dict[str, str]:

@@ -6,8 +6,9 @@ import os
 import resource
 import struct
 
-NO_NEW_PRIVILEGES, DUMPABLE, SECCOMP, FILTER = 38, 4, 22, 2
-"""prctl(2): PR_SET_NO_NEW_PRIVS, PR_SET_DUMPABLE, PR_SET_SECCOMP with SECCOMP_MODE_FILTER."""
+NO_NEW_PRIVILEGES, DUMPABLE, SECCOMP, FILTER, CHILD_SUBREAPER, DROP_BOUND = 38, 4, 22, 2, 36, 24
+"""prctl(2): PR_SET_NO_NEW_PRIVS, PR_SET_DUMPABLE, PR_SET_SECCOMP with SECCOMP_MODE_FILTER,
+PR_SET_CHILD_SUBREAPER, PR_CAPBSET_DROP."""
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 """Landlock's system calls, the same on every architecture."""
 ABI_FLAG, PATH_BENEATH = 1, 1
@@ -34,10 +35,9 @@ libc = ctypes.CDLL(None, use_errno=True)
 class Confinement:
     """What is asked of `restrict`; filled from the plan that the server wrote."""
 
-    def __init__(self, plan: bytes) -> None:
+    def __init__(self, plan: list[list[str]]) -> None:
         self.values: dict[str, list[str]] = {}
-        words = plan.decode(errors="surrogateescape").split("\0")
-        for key, value in zip(words[::2], words[1::2], strict=False):
+        for key, value in plan:
             self.values.setdefault(key, []).append(value)
 
     def all(self, key: str) -> list[str]:
@@ -55,15 +55,37 @@ def abi() -> int:
     return int(max(0, libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ABI_FLAG)))
 
 
+def adopt_orphans() -> None:
+    prctl(CHILD_SUBREAPER, 1)
+
+
+def join(process: int, namespaces: int) -> None:
+    """Enter those of a process, given as a descriptor (Linux 5.8); children are in its namespace
+    of processes, too. One is then in the root of its files."""
+    if libc.setns(process, namespaces) < 0:
+        why = os.strerror(ctypes.get_errno())
+        raise OSError(f"its namespaces cannot be entered, which takes Linux 5.8 ({why})")
+
+
 def become(plan: Confinement) -> None:
     """For the guard: no way back to more rights, nobody looks into it, and no longer root."""
     prctl(NO_NEW_PRIVILEGES, 1)
+    drop_bounds()
     if user := plan.one("user"):
         number, group = map(int, user.split(":"))
         os.setgroups([])
         os.setresgid(group, group, group)
         os.setresuid(number, number, number)
+    if not plan.one("namespace"):  # it takes rights to leave root for a namespace, later
+        capset()
     prctl(DUMPABLE, 0)
+
+
+def drop_bounds() -> None:
+    """No program can give a capability any more; without the right to, none could anyway."""
+    number = 0
+    while libc.prctl(DROP_BOUND, ctypes.c_ulong(number), 0, 0, 0) == 0:
+        number += 1
 
 
 def restrict(plan: Confinement) -> None:
@@ -78,6 +100,7 @@ def restrict(plan: Confinement) -> None:
         file.write(str(UNWELCOME))
     if number := plan.one("namespace"):
         leave_root(int(number))
+    drop_bounds()
     capset()
     if plan.all("write") or plan.one("alone"):
         landlock(plan)

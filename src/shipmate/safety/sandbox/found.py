@@ -12,11 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shipmate.safety.sandbox import bubblewrap, seccomp
+from shipmate.safety.sandbox.inside.guard import REFUSED
 from shipmate.safety.sandbox.room import Means, Room, SandboxSettings
 from shipmate.safety.sandbox.spawn import prepare, spawn
 
 PATIENCE = 15.0
 """Seconds for one trial."""
+NAMESPACES = (
+    "let users make namespaces: sysctl -w user.max_user_namespaces=15000 and, where there are such,"
+    " kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0"
+)
 INSTALL = "install it with: apt install bubblewrap (or your system's package of that name)"
 TRIAL = """
 canary={canary} server={server} port={port}
@@ -109,7 +114,10 @@ def _tried(means: Means, owner: int) -> str:
             return f"it cannot be started: {error}"
         if canary.with_name("canary.new").exists():
             return "it does not work here: files elsewhere can be made"
-    return "" if said == "held" else f"it does not work here: {said or 'it says nothing'}"
+    if said == "held":
+        return ""
+    hint = f"; {NAMESPACES}" if "namespace" in said.lower() or "uid map" in said else ""
+    return f"it does not work here: {said or 'it says nothing'}{hint}"
 
 
 def _said(room: Room, script: str) -> str:
@@ -131,4 +139,4 @@ def _said(room: Room, script: str) -> str:
             guarded.process.kill()
             guarded.process.wait()
         lines = output.read().decode(errors="replace").strip().split("\n")
-    return lines[-1]
+    return lines[-1].removeprefix(REFUSED)

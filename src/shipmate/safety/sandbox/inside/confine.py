@@ -118,7 +118,9 @@ def lower(limit: int, most: int) -> None:
 def leave_root(number: int) -> None:
     """A user namespace in which root's files belong to an ordinary id without capabilities."""
     user, group = os.getuid(), os.getgid()
-    check(libc.unshare(NEW_USER))
+    if libc.unshare(NEW_USER) < 0:
+        why = os.strerror(ctypes.get_errno())
+        raise OSError(f"no namespace of users can be made for root's own project ({why})")
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{number} {user} 1"),

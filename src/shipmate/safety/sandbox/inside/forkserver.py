@@ -64,7 +64,7 @@ def become_guard(channel: socket.socket, given: list[int]) -> None:
         guard.main(*wanted)
         os._exit(0)
     except OSError as error:
-        os.write(2, f"shipmate cannot run the command: {error}\n".encode())
+        os.write(2, f"{guard.REFUSED}{error}\n".encode())
     finally:
         os._exit(1)
 

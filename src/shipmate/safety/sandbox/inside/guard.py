@@ -26,6 +26,7 @@ LOOK = 0.5
 """Seconds between two counts of the processes."""
 CROWD = 2_000
 """Processes of one command; more are a flood, and end it."""
+REFUSED = "shipmate cannot run the command: "
 STOPPED = 128 + signal.SIGTERM
 FLOODED = 128 + signal.SIGKILL
 
@@ -95,7 +96,7 @@ def run(script: int, order: Order) -> None:
             confine.Confinement(order.plan).restrict()
         os.execve(order.shell, ["bash", "--noprofile", "--norc", "/dev/fd/3"], order.env)  # noqa: S606 - it is the shell
     except OSError as error:
-        os.write(2, f"{order.shell}: {error.strerror}\n".encode())
+        os.write(2, f"{REFUSED}{error}\n".encode())
     finally:
         os._exit(127)
 

@@ -39,8 +39,10 @@ from shipmate.mcp.sign_in import SignIns
 from shipmate.network.client import Client
 from shipmate.safety.audit import Audit
 from shipmate.session.assembly import Assembly
+from shipmate.session.background import Background
 from shipmate.session.executor import Executor
 from shipmate.session.noticing import noticing
+from shipmate.session.searching import index_all
 from shipmate.tools import processes, remains, replacing
 from shipmate.tools.catalog import BUILTIN
 from shipmate.tools.shell import end_background
@@ -111,6 +113,9 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         stack.push_async_callback(pool.close)
         await executor.recover(resume_once=config.settings.server.resume_once)
         stack.push_async_callback(executor.close, grace)
+        background = Background(tasks)
+        background.start(index_all(store), "the index of what was there before")
+        stack.push_async_callback(background.end)
         installer = installer_of(config, pool, tasks)
         stack.push_async_callback(installer.close)
         yield Parts(config, store, providers, assembly, executor, pool, installer, audit, github)

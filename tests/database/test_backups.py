@@ -196,8 +196,7 @@ async def test_what_is_damaged_foreign_or_newer_is_not_restored(tmp_path: Path) 
     before = path.read_bytes()
     damaged = tmp_path / "damaged.db"
     raw = bytearray(before)
-    at = raw.rfind(b"a a a a")
-    raw[at] ^= 1
+    raw[raw.rfind(b'"text":"a a a a') + 10] ^= 1
     damaged.write_bytes(raw)
     (tmp_path / "text.db").write_text("not a database " * 1000)
     with sqlite3.connect(tmp_path / "foreign.db") as db:

@@ -108,7 +108,7 @@ async def test_a_database_that_may_only_be_read_is_refused_clearly(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from shipmate.database import migrations, sqlite, writer
+from shipmate.database import migrations, opening, writer
 left = int(sys.argv[2])
 plain = writer.connect
 
@@ -123,8 +123,8 @@ def connect(path):
     db.set_trace_callback(trace)
     return db
 
-sqlite.connect = connect
-sqlite._prepare(Path(sys.argv[1]))
+opening.connect = connect
+opening.prepare(Path(sys.argv[1]))
 """
 
 

@@ -48,6 +48,12 @@ def row_hash(*values: object) -> int:
     return int.from_bytes(digest.digest()) >> 1 or 1
 
 
+def words_hash(*columns: str | bytes) -> bytes:
+    """Over the words that something is found by."""
+    texts = (one if isinstance(one, bytes) else one.encode() for one in columns)
+    return blake2b(b"\0".join(texts), digest_size=8).digest()
+
+
 def add_functions(db: sqlite3.Connection) -> None:
     """What statements and migrations may call on this connection."""
     db.create_function("row_hash", -1, row_hash, deterministic=True)
@@ -96,6 +102,19 @@ def _full(db: sqlite3.Connection) -> Iterator[str]:
         known = _columns(db, table)
         if "hash" in known:
             yield from _content(db, table, hashed_of(columns, known))
+    if _columns(db, "indexed"):
+        yield from _words(db)
+
+
+def _words(db: sqlite3.Connection) -> Iterator[str]:
+    query = (
+        "SELECT i.session, i.block, i.digest, f.parts, f.wholes, f.title "
+        "FROM indexed i LEFT JOIN search f ON f.rowid = i.id"
+    )
+    for session, block, digest, *columns in db.execute(query):
+        if None in columns or words_hash(*columns) != digest:
+            where = b" of ".join((block, session)).decode(errors="replace")
+            yield f"the words that {where} is found by have changed"
 
 
 def hashed_of(columns: str, known: Container[str]) -> str:

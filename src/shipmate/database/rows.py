@@ -1,10 +1,9 @@
 """Sessions as rows, blocks as numbered JSON: the statements a transaction is made of."""
 
 import logging
-import re
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -12,6 +11,7 @@ import msgspec
 from shipmate.database import usage
 from shipmate.database.integrity import SESSION_HASHED, row_hash
 from shipmate.database.patched import patched
+from shipmate.database.searching import index_block, index_title
 from shipmate.database.store import Kept, Saved, SessionFilter, Written
 from shipmate.errors import NotFoundError, ShipmateError
 from shipmate.protocol import (
@@ -95,7 +95,9 @@ def insert_session(db: sqlite3.Connection, row: SessionRow) -> SessionRow:
         ),
     )
     db.execute(_HASH_SESSION, (row.id,))
-    return read_session(db, row.id)
+    kept = read_session(db, row.id)
+    index_title(db, kept.id, kept.title, kept.created_at)
+    return kept
 
 
 def read_session(db: sqlite3.Connection, session: str) -> SessionRow:
@@ -103,6 +105,13 @@ def read_session(db: sqlite3.Connection, session: str) -> SessionRow:
     if found is None:
         raise unknown(session)
     return to_row(found)
+
+
+def read_sessions(db: sqlite3.Connection, sessions: Collection[str]) -> dict[str, SessionRow]:
+    names = encode(list(sessions)).decode()
+    query = f"SELECT {_COLUMNS} FROM sessions WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608 - fixed names
+    rows = (to_row(found) for found in db.execute(query, (names,)))
+    return {row.id: row for row in rows}
 
 
 SEEN = "(owner = ? OR EXISTS (SELECT 1 FROM json_each(readers) WHERE value = ?))"
@@ -170,7 +179,9 @@ def update_session(
     if found is None:
         raise unknown(session)
     db.execute(_HASH_SESSION, (session,))
-    return to_row(found)
+    row = to_row(found)
+    index_title(db, session, row.title, row.created_at)
+    return row
 
 
 def write_blocks(
@@ -190,6 +201,7 @@ def _save(db: sqlite3.Connection, session: str, block: AnyBlock, seq: int, at: i
     body = encode(block)
     values = (session, block.id, pos, seq, block.__struct_config__.tag, body)
     db.execute(_SAVE, (*values, row_hash(*values)))
+    index_block(db, session, block)
     if isinstance(block, Message):
         db.execute("DELETE FROM live_text WHERE session = ? AND message = ?", (session, block.id))
     elif isinstance(block, User):
@@ -227,6 +239,17 @@ def read_blocks(db: sqlite3.Connection, tail: str, *values: Any, size: int = 1 <
     return found
 
 
+def read_several(
+    db: sqlite3.Connection, wanted: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], Kept]:
+    """Blocks by session and id; those that are gone are left out."""
+    found: dict[tuple[str, str], Kept] = {}
+    for session, block in wanted:
+        for kept in read_blocks(db, "AND id = ?", session, block):
+            found[session, block] = kept
+    return found
+
+
 def _is_json(body: bytes) -> bool:
     """One damaged block must not break the answer that it is a part of."""
     try:
@@ -247,6 +270,9 @@ def fill_session(
     insert_session(db, row)
     values = [(row.id, block, k.pos, k.seq, k.type, k.json) for block, k in blocks]
     db.executemany(_SAVE, [(*v, row_hash(*v)) for v in values])
+    for _, kept in blocks:
+        if (block := decode_kept(kept.json)) is not None:
+            index_block(db, row.id, block)
     changes = {
         "created_at": row.created_at or now(),
         "add_tokens": row.tokens,
@@ -254,34 +280,3 @@ def fill_session(
     }
     last = max((max(kept.pos, kept.seq) for _, kept in blocks), default=0)
     return update_session(db, row.id, changes, last)
-
-
-_SHOWING = "SELECT body FROM blocks WHERE type IN ('attachment', 'tool_result')"
-_FILE = re.compile(rb'"file":"([A-Za-z0-9_-]{1,100})"')
-
-
-def delete_session(db: sqlite3.Connection, session: str) -> set[str]:
-    """Remove all of it; the ids of the stored files that it showed."""
-    files = set[str]()
-    for (body,) in db.execute(f"{_SHOWING} AND session = ?", (session,)):
-        files.update(name.decode() for name in _FILE.findall(body))
-    if not db.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount:
-        raise unknown(session)
-    return files
-
-
-def unused(db: sqlite3.Connection, files: set[str]) -> set[str]:
-    """Those of them that nothing shows any more. Looks through all blocks that show files."""
-    left = set(files)
-    for query in (_SHOWING, "SELECT body FROM queue"):
-        for (body,) in db.execute(query) if left else ():
-            left.difference_update(name.decode() for name in _FILE.findall(body))
-    return left
-
-
-def shows(db: sqlite3.Connection, file: str, seen_by: str) -> bool:
-    """Whether a session that this person may see shows the stored file."""
-    seen = f"SELECT id FROM sessions WHERE {SEEN}"  # noqa: S608 - fixed names
-    query = f"{_SHOWING} AND session IN ({seen}) AND instr(body, ?) LIMIT 1"
-    values = (seen_by, seen_by, b'"file":"%s"' % file.encode())
-    return db.execute(query, values).fetchone() is not None

@@ -143,5 +143,6 @@ def _mend(new: sqlite3.Connection) -> None:
         "UPDATE sessions SET last_seq = max(last_seq, coalesce("
         "(SELECT max(max(seq), max(pos)) FROM blocks WHERE session = sessions.id), 0))"
     )
+    new.execute("INSERT INTO unindexed (session) SELECT id FROM sessions ORDER BY updated_at DESC")
     for table, columns in HASHED.items():
         new.execute(f"UPDATE {table} SET hash = row_hash({columns})")  # noqa: S608 - fixed names

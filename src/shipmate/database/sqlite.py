@@ -2,24 +2,28 @@
 
 import asyncio
 import contextlib
-import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shipmate.database import rows, usage
-from shipmate.database.backups import back_up, how_to_mend
-from shipmate.database.integrity import DamagedError, check_quickly
-from shipmate.database.journal import is_logged
-from shipmate.database.migrations import is_older, migrate
+from shipmate.database import rows, searching, shown, usage
+from shipmate.database.opening import mark_closed, prepare
 from shipmate.database.queue import Revise, read_queue, read_waiting, revise_queue
 from shipmate.database.rules import change_rule, delete_rule, insert_rules, read_rules
-from shipmate.database.store import Kept, LiveText, SessionFilter, View, Written
+from shipmate.database.store import (
+    Indexing,
+    Kept,
+    LiveText,
+    Match,
+    SearchFilter,
+    SessionFilter,
+    View,
+    Written,
+)
 from shipmate.database.usage import UsageRow
 from shipmate.database.views import pending, read_view, read_window
 from shipmate.database.writer import Writer, connect, explain
@@ -29,8 +33,6 @@ from shipmate.llm.prices import Costs
 from shipmate.llm.windows import Learned
 from shipmate.protocol import AnyBlock, Pending, Queued, SessionRow, decode_kept
 from shipmate.safety.rules.rule import Rule
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 READERS = 2
@@ -52,11 +54,11 @@ class SqliteStore:
     @classmethod
     async def open(cls, path: Path) -> "SqliteStore":
         """Open the database, make it if it is not there, bring it up to date."""
-        return cls(path, await asyncio.to_thread(_prepare, path))
+        return cls(path, await asyncio.to_thread(prepare, path))
 
     async def close(self) -> None:
         with contextlib.suppress(StorageError):  # then only the mark stays
-            await self._writer.run(_mark_closed)
+            await self._writer.run(mark_closed)
         await self._writer.close()
         self._readers.shutdown()
         for connection in self._connections:
@@ -96,14 +98,17 @@ class SqliteStore:
     async def session(self, session: str) -> SessionRow:
         return await self.read(lambda db: rows.read_session(db, session))
 
+    async def sessions_named(self, sessions: Collection[str]) -> dict[str, SessionRow]:
+        return await self.read(lambda db: rows.read_sessions(db, sessions))
+
     async def sessions(self, wanted: SessionFilter) -> list[SessionRow]:
         return await self.read(lambda db: rows.list_sessions(db, wanted))
 
     async def delete_session(self, session: str) -> set[str]:
         point("delete.begun")
-        files = await self._ruled(lambda db: rows.delete_session(db, session))
+        files = await self._ruled(lambda db: shown.delete_session(db, session))
         point("delete.rows_gone")
-        return await self.read(lambda db: rows.unused(db, files)) if files else files
+        return await self.read(lambda db: shown.unused(db, files)) if files else files
 
     async def write(
         self,
@@ -211,7 +216,7 @@ class SqliteStore:
         return await self.read(lambda db: usage.listed(db, session, since, owner))
 
     async def shows(self, file: str, seen_by: str) -> bool:
-        return await self.read(lambda db: rows.shows(db, file, seen_by))
+        return await self.read(lambda db: shown.shows(db, file, seen_by))
 
     async def learned(self) -> dict[str, Learned]:
         query = "SELECT * FROM learned"
@@ -221,6 +226,24 @@ class SqliteStore:
     async def keep_learned(self, model: str, learned: Learned) -> None:
         statement = "INSERT OR REPLACE INTO learned VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         await self._writer.run(lambda db: db.execute(statement, (model, *astuple(learned))))
+
+    async def search(self, wanted: SearchFilter) -> list[Match]:
+        return await self.read(lambda db: searching.matches(db, wanted))
+
+    async def search_titles(self, wanted: SearchFilter) -> list[Match]:
+        return await self.read(lambda db: searching.titles(db, wanted))
+
+    async def search_sessions(self, wanted: SearchFilter) -> list[Match]:
+        return await self.read(lambda db: searching.newest_of_sessions(db, wanted))
+
+    async def blocks(self, wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Kept]:
+        return await self.read(lambda db: rows.read_several(db, wanted))
+
+    async def indexing(self) -> Indexing | None:
+        return await self.read(searching.indexing)
+
+    async def index_piece(self) -> bool:
+        return await self._writer.run(searching.index_piece, durable=False)
 
     def append_text(self, session: str, message: str, text: str, reasoning: str) -> None:
         statement = (
@@ -242,46 +265,3 @@ class SqliteStore:
             said.append(text)
             thought.append(reasoning)
         return [LiveText(s, m, "".join(t), "".join(r)) for (s, m), (t, r) in texts.items()]
-
-
-def _prepare(path: Path) -> str:
-    """Open it once, look whether it is whole, bring it up to date; its epoch."""
-    log_is_gone = is_logged(path) and not Path(f"{path}-wal").exists()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with closing(connect(path)) as db:
-            check_quickly(db)
-            if is_older(db):
-                back_up(path, "migration")
-            migrate(db)
-            _mark_open(db, warn=log_is_gone)
-            return db.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone()[0]
-    except sqlite3.Error as error:
-        told = explain(error)
-        if isinstance(told, DamagedError):
-            raise _damaged(path, str(error)) from error
-        raise told from error
-    except (DamagedError, UnicodeDecodeError) as error:  # SQLite's own words quote the file
-        raise _damaged(path, str(error)) from error
-
-
-def _damaged(path: Path, why: str) -> DamagedError:
-    return DamagedError(
-        f"The database {path} is damaged and was left as it is: {why} {how_to_mend(path)}"
-    )
-
-
-def _mark_open(db: sqlite3.Connection, *, warn: bool) -> None:
-    """Note in the file itself that it is in use. When that stands there and the write-ahead log
-    is gone, somebody removed what was not yet in the file."""
-    if warn and db.execute("SELECT 1 FROM meta WHERE key = 'open'").fetchone():
-        log.warning(
-            "The last writes to the database may be lost: its write-ahead log (sessions.db-wal) "
-            "was removed while it was needed. What was written before is there."
-        )
-    db.execute("INSERT OR IGNORE INTO meta VALUES ('open', '1')")
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def _mark_closed(db: sqlite3.Connection) -> None:
-    db.execute("DELETE FROM meta WHERE key = 'open'")

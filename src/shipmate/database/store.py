@@ -4,10 +4,13 @@ Writes go through one writer; each call is one transaction, calls that wait are 
 together. What a call wrote is on disk when it returns (`durable`), or on its way there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
+
+from shipmate.database.query import Term
 from shipmate.database.usage import UsageRow
 from shipmate.llm.prices import Costs
 from shipmate.llm.windows import Learned
@@ -77,6 +80,42 @@ class LiveText:
     reasoning: str
 
 
+@dataclass(frozen=True, slots=True)
+class SearchFilter:
+    terms: tuple[Term, ...]
+    project: str = ""
+    role: str = ""
+    since: int = 0
+    until: int = 0
+    """Milliseconds since 1970 UTC, of what was said; 0: whenever."""
+    archived: bool | None = None
+    owner: str | None = None
+    seen_by: str | None = None
+    """As in a `SessionFilter`."""
+    before: int = 0
+    """Only matches whose id is lower; 0: from the newest."""
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A block that has the words, or a title (then `block` is empty)."""
+
+    id: int
+    session: str
+    block: str
+    role: str
+    words: str
+    """Its words as they are kept, with blanks between."""
+
+
+class Indexing(msgspec.Struct, frozen=True):
+    """How far the conversations are that were there before they could be searched."""
+
+    left: int
+    of: int
+
+
 class Store(Protocol):
     """Sessions and their blocks. Unknown sessions and blocks raise `NotFoundError`;
     what cannot be written raises `StorageError`."""
@@ -93,6 +132,10 @@ class Store(Protocol):
         ...
 
     async def session(self, session: str) -> SessionRow: ...
+    async def sessions_named(self, sessions: Collection[str]) -> dict[str, SessionRow]:
+        """The rows of these, by id; those that are gone are left out."""
+        ...
+
     async def sessions(self, wanted: SessionFilter) -> list[SessionRow]: ...
     async def delete_session(self, session: str) -> set[str]:
         """Remove all of it; the ids of stored files that no other session shows."""
@@ -181,6 +224,31 @@ class Store(Protocol):
 
     async def change_rule(self, rule: str, revise: Callable[[Rule], Rule]) -> Rule: ...
     async def remove_rule(self, rule: str) -> None: ...
+
+    async def search(self, wanted: SearchFilter) -> list[Match]:
+        """Blocks that have all terms, the newest first. No terms: none."""
+        ...
+
+    async def search_titles(self, wanted: SearchFilter) -> list[Match]:
+        """Titles that have all terms, those of the sessions that began last first."""
+        ...
+
+    async def search_sessions(self, wanted: SearchFilter) -> list[Match]:
+        """The newest match of each session that has one, the newest first; `limit` counts
+        sessions."""
+        ...
+
+    async def blocks(self, wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Kept]:
+        """Blocks by session and id; those that are gone are left out."""
+        ...
+
+    async def indexing(self) -> Indexing | None:
+        """What of the sessions that were there before cannot be found yet; None: nothing."""
+        ...
+
+    async def index_piece(self) -> bool:
+        """Index some more of them; False: there is nothing left."""
+        ...
 
     async def costs(self, session: str) -> Costs:
         """What the session has cost, and all of them today."""

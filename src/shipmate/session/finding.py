@@ -1,27 +1,13 @@
 """What a session says, looked through: words found in its blocks, and the user's messages."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import msgspec
-from msgspec import UNSET
 
 from shipmate.database.store import Kept
-from shipmate.protocol import (
-    AnyBlock,
-    ApprovalRequest,
-    AskUser,
-    Attachment,
-    Message,
-    Summary,
-    System,
-    Todo,
-    ToolCall,
-    ToolResult,
-    User,
-    decode_kept,
-)
+from shipmate.database.texts import texts
+from shipmate.protocol import AnyBlock, User, decode_kept
 
 AROUND = 60
 """Characters of an excerpt on each side of what was found."""
@@ -76,7 +62,7 @@ def _quick(words: str) -> re.Pattern[bytes] | None:
 
 
 def _hit(block: AnyBlock, kind: str, pattern: re.Pattern[str]) -> Hit | None:
-    found = [(text, match) for text in _texts(block) for match in pattern.finditer(text)]
+    found = [(text, match) for text in texts(block) for match in pattern.finditer(text)]
     if not found:
         return None
     text, first = found[0]
@@ -94,47 +80,6 @@ def _hit(block: AnyBlock, kind: str, pattern: re.Pattern[str]) -> Hit | None:
 
 def _line(text: str) -> str:
     return re.sub(r"\s+", " ", text)
-
-
-def _texts(block: AnyBlock) -> Iterator[str]:
-    match block:
-        case User() | Summary() | System() | ToolResult():
-            yield block.text
-        case Message():
-            yield block.text
-            yield block.reasoning
-        case Attachment():
-            yield block.name
-            yield block.text
-        case ToolCall():
-            yield block.name
-            yield from _strings(block.arguments)
-        case ApprovalRequest():
-            yield block.title
-            yield block.feedback
-        case AskUser():
-            yield block.question
-            yield from block.options
-            yield "" if block.result is UNSET else str(block.result)
-        case Todo():
-            yield from (item.title for item in block.items)
-        case _:
-            return
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Every text in the arguments of a call."""
-    match value:
-        case str():
-            yield value
-        case dict():
-            for item in value.values():  # pyright: ignore[reportUnknownVariableType] - foreign JSON
-                yield from _strings(item)
-        case list():
-            for item in value:  # pyright: ignore[reportUnknownVariableType] - foreign JSON
-                yield from _strings(item)
-        case _:
-            return
 
 
 def outline(kept: Sequence[Kept]) -> list[Said]:

@@ -1,10 +1,10 @@
 """usage: ./dev bench [--json] [--web] [GROUP ...]
        ./dev bench --offline-model [KEY]     what the packaged model can do, task by task
 
-Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored, verdicts,
-commands, mcp; and web, the page in Chromium (also `--web`), which only runs when it is named. All
-the others take about two minutes. Figures depend on the machine and on what else runs on
-it; those of the relay were measured beside them.
+Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored, search,
+verdicts, commands, mcp; and web, the page in Chromium (also `--web`), which only runs when it is
+named. All the others take about four minutes. Figures depend on the machine and on what else runs
+on it; those of the relay were measured beside them.
 """
 
 import json
@@ -21,6 +21,7 @@ from bench.figures import Figure, table
 from bench.product import Place, provider, relay, shipmate, signed_in
 from bench.record import record
 from bench.rows import GROUPS, Bench
+from bench.search import search
 from bench.servers import mcp
 from bench.stored import stored
 from bench.verdicts import verdicts
@@ -30,6 +31,7 @@ ALL = {
     **GROUPS,
     "record": record,
     "stored": stored,
+    "search": search,
     "verdicts": verdicts,
     "commands": commands,
     "mcp": mcp,

@@ -41,6 +41,7 @@ from shipmate.safety.audit import Audit
 from shipmate.session.assembly import Assembly
 from shipmate.session.background import Background
 from shipmate.session.executor import Executor
+from shipmate.session.history import past
 from shipmate.session.noticing import noticing
 from shipmate.session.searching import index_all
 from shipmate.tools import processes, remains, replacing
@@ -102,6 +103,7 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
             budgets=lambda: config.settings.budgets,
             mcp=pool.offer,
             sandbox=lambda: config.settings.sandbox,
+            history=partial(past, store),
         )
         images = partial(stored, config.data / FILES)
         executor = Executor(

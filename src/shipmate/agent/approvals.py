@@ -27,7 +27,7 @@ from shipmate.safety.verdict import Level, Verdict
 from shipmate.tools.tool import ToolError
 
 _canonical = msgspec.json.Encoder(order="deterministic").encode
-WITHIN = frozenset({"read_only", "read_write", "todo", "ask", "agents"})
+WITHIN = frozenset({"read_only", "read_write", "todo", "ask", "agents", "history"})
 """Tool providers that stay with the project's files, and with the user."""
 OVERRULED = (
     "A rule of yours allows it, but this conversation has read what strangers wrote, so it asks."

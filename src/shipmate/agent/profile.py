@@ -108,6 +108,7 @@ ASSISTANT = Profile(
         "shell",
         "github",
         "agents",
+        "history",
         "mcp:*",
     ),
 )
@@ -127,6 +128,6 @@ PLANNER = Profile(
     name="planner",
     description="Makes a plan of small, checked steps for a larger change; changes nothing.",
     prompt=prompt_text("planner"),
-    providers=("read_only", "todo", "ask", "agents"),
+    providers=("read_only", "todo", "ask", "agents", "history"),
 )
 BUILT_IN = {one.name: one for one in (ASSISTANT, EXPLORER, REVIEWER, PLANNER)}

@@ -40,6 +40,13 @@ class Role(StrEnum):
     VIEWER = "viewer"
 
 
+class Who(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    SYSTEM = "system"
+
+
 class Form(StrEnum):
     MD = "md"
     HTML = "html"

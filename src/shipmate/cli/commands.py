@@ -13,7 +13,7 @@ import typer
 
 from shipmate import __version__
 from shipmate.cli.audit_commands import audit
-from shipmate.cli.choices import Approve, Data, Form, Json, Shell
+from shipmate.cli.choices import Approve, Data, Form, Json, Shell, Who
 from shipmate.cli.driven_commands import acp, mcp
 from shipmate.cli.model_commands import model
 from shipmate.cli.rule_commands import rule
@@ -145,6 +145,24 @@ def import_session(
     from shipmate.cli.documents import import_session
 
     return import_session(file, project, data)
+
+
+@app.command()
+def search(  # noqa: PLR0913, PLR0917 - each is an option
+    words: Annotated[str, typer.Argument(help='Words, beginnings of words, "phrases".')],
+    project: Annotated[
+        str, typer.Option("--project", "-p", help="In this project, by id or name.")
+    ] = "",
+    role: Annotated[Who | None, typer.Option(help="Who says it.")] = None,
+    days: Annotated[int, typer.Option(min=0, help="In the last days; 0: whenever.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many are shown.")] = 20,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Find what was said in any conversation. Exit status 3: nothing was found."""
+    from shipmate.cli.search import Wanted, search_for
+
+    return search_for(Wanted(words, project, role or "", days, limit), data, json)
 
 
 @app.command()

@@ -18,7 +18,7 @@ MOST_INDEXED = 200_000
 PIECE_BLOCKS = 100
 PIECE_BYTES = 200_000
 """Of what was there before, in one transaction: others wait 30 ms for it at most."""
-MOST_SCANNED = 20_000
+MOST_SCANNED = 10_000
 """Matches that are looked through for the sessions they are in."""
 _SLOTS = 20
 """Bits of an id below its milliseconds."""

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from shipmate.session.projects import ProjectSettings, find_project, project_fol
 from shipmate.tools.agents import call_agent, introducing
 from shipmate.tools.contents import OF_SESSION
 from shipmate.tools.shell import end_background
-from shipmate.tools.tool import Limits, Tool, Web, Workspace
+from shipmate.tools.tool import Limits, Tool, ToolOutput, Web, Workspace
 
 
 @dataclass(slots=True)
@@ -43,6 +43,8 @@ class Assembly:
     mcp: Callable[[Wanted], Offer] = lambda _: NO_OFFER
     """The tools of MCP servers for one agent."""
     sandbox: Callable[[], SandboxSettings] = SandboxSettings
+    history: Callable[[SessionRow, str, str, int], Awaitable[ToolOutput]] | None = None
+    """Searches the conversations of a session's project."""
     outages: Outages = field(default_factory=Outages)
 
     async def assemble(self, row: SessionRow) -> Agent:
@@ -77,6 +79,7 @@ class Assembly:
             safe_commands=projects[key].run_safe_commands,
             sandbox=self.sandbox(),
             repository=projects[key].github,
+            history=partial(self.history, row) if self.history else None,
         )
         team = Team(
             {name: one.description for name, one in self.profiles().items()},

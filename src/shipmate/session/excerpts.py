@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -68,6 +69,7 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+@lru_cache(1024)
 def _pattern(term: Term) -> re.Pattern[str]:
     parts = _BETWEEN.join("".join(map(_letter, part)) for part in term.shown)
     begin = _BEGIN if re.match(_SPACED, term.shown[0]) else ""

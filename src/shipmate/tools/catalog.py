@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from shipmate.tools import agents, ask, read_only, read_write, shell, todo, web
+from shipmate.tools import agents, ask, history, read_only, read_write, shell, todo, web
 from shipmate.tools.tool import Tool
 
 BUILTIN: Mapping[str, tuple[Tool, ...]] = {
@@ -13,4 +13,5 @@ BUILTIN: Mapping[str, tuple[Tool, ...]] = {
     "ask": ask.TOOLS,
     "shell": shell.TOOLS,
     "agents": agents.TOOLS,
+    "history": history.TOOLS,
 }

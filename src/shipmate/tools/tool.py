@@ -118,6 +118,8 @@ class Workspace:
     """How commands are confined."""
     repository: str = ""
     """At GitHub, `owner/name`, as the project's settings say; empty: that of its git remote."""
+    history: "History | None" = None
+    """Searches the project's conversations."""
 
     def note(self, real: Path, stamp: str = "", lines: tuple[int, int] | UnsetType = UNSET) -> None:
         """The agent read or wrote a file; see `FileSeen`."""
@@ -184,6 +186,8 @@ class ToolContext:
         return self.work.root
 
 
+History: TypeAlias = Callable[[str, str, int], Awaitable[ToolOutput]]
+"""`await history(query, role, most)`; an empty role is everybody's."""
 Spawn: TypeAlias = Callable[[str, str], Awaitable[ToolOutput]]
 """`await spawn(agent, task)`; raises `ToolError` where it cannot be done."""
 ToolFunction: TypeAlias = Callable[..., Awaitable[str | ToolOutput]]

@@ -417,6 +417,46 @@ export interface paths {
         patch: operations["edit_rule"];
         trace?: never;
     };
+    "/api/agent/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Messages, calls and results that have the words, each with where it is and an excerpt.
+         * @description Messages, calls and results that have the words, each with where it is and an excerpt.
+         */
+        get: operations["search_messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent/search/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sessions in whose title or content the words are.
+         * @description Sessions in whose title or content the words are.
+         */
+        get: operations["search_for_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agent/sessions": {
         parameters: {
             query?: never;
@@ -2211,6 +2251,14 @@ export interface components {
             /** @default  */
             who?: string;
         };
+        /** Excerpt */
+        Excerpt: {
+            marks: [
+                number,
+                number
+            ][];
+            text: string;
+        };
         /** Exchange */
         Exchange: {
             token: string;
@@ -2422,6 +2470,14 @@ export interface components {
         InProject: {
             /** @default  */
             path?: string;
+        };
+        /**
+         * Indexing
+         * @description How far the conversations are that were there before they could be searched.
+         */
+        Indexing: {
+            left: number;
+            of: number;
         };
         /** Info */
         Info: {
@@ -3086,6 +3142,87 @@ export interface components {
             means: "bubblewrap" | "landlock" | "none";
             missing: string[];
         };
+        /** Search */
+        Search: {
+            /**
+             * @default all
+             * @enum {unknown}
+             */
+            archived?: "all" | "false" | "true";
+            /** @default  */
+            cursor?: string;
+            /** @default 20 */
+            limit?: number;
+            /**
+             * @default best
+             * @enum {unknown}
+             */
+            order?: "best" | "newest";
+            /** @default  */
+            owner?: string;
+            /** @default  */
+            project?: string;
+            q: string;
+            /**
+             * @default
+             * @enum {unknown}
+             */
+            role?: "" | "assistant" | "system" | "tool" | "user";
+            /** @default 0 */
+            since?: number;
+            /** @default 0 */
+            until?: number;
+        };
+        /** SearchAnswer */
+        SearchAnswer: {
+            cursor: string;
+            hits: components["schemas"]["SearchHit"][];
+            indexing: components["schemas"]["Indexing"] | null;
+        };
+        /**
+         * SearchHit
+         * @description A block that has the words.
+         */
+        SearchHit: {
+            archived: boolean;
+            at: number;
+            block: string;
+            owner: string;
+            pos: number;
+            project: string;
+            role: string;
+            session: string;
+            snippet: components["schemas"]["Excerpt"];
+            title: string;
+            type: string;
+            untrusted: boolean;
+        };
+        /** SearchSessions */
+        SearchSessions: {
+            /**
+             * @default all
+             * @enum {unknown}
+             */
+            archived?: "all" | "false" | "true";
+            /** @default  */
+            cursor?: string;
+            /** @default 20 */
+            limit?: number;
+            /** @default  */
+            owner?: string;
+            /** @default  */
+            project?: string;
+            q: string;
+            /**
+             * @default
+             * @enum {unknown}
+             */
+            role?: "" | "assistant" | "system" | "tool" | "user";
+            /** @default 0 */
+            since?: number;
+            /** @default 0 */
+            until?: number;
+        };
         /**
          * SecretRef
          * @description Where a secret is found, never the secret itself. Exactly one field is set.
@@ -3146,6 +3283,15 @@ export interface components {
             /** @enum {unknown} */
             type: "session_deleted";
         };
+        /** SessionHit */
+        SessionHit: {
+            hit: components["schemas"]["SearchHit"] | null;
+            marks: [
+                number,
+                number
+            ][];
+            session: components["schemas"]["SessionRow"];
+        };
         /** SessionList */
         SessionList: {
             cursor: string;
@@ -3205,6 +3351,12 @@ export interface components {
             more: boolean;
             pending: (components["schemas"]["ApprovalRequest"] | components["schemas"]["AskUser"])[];
             session: components["schemas"]["SessionRow"];
+        };
+        /** SessionsAnswer */
+        SessionsAnswer: {
+            cursor: string;
+            indexing: components["schemas"]["Indexing"] | null;
+            sessions: components["schemas"]["SessionHit"][];
         };
         /**
          * SettingsView
@@ -4480,6 +4632,85 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_messages: {
+        parameters: {
+            query: {
+                q: string;
+                project?: string;
+                role?: "" | "assistant" | "system" | "tool" | "user";
+                since?: number;
+                until?: number;
+                archived?: "all" | "false" | "true";
+                owner?: string;
+                limit?: number;
+                cursor?: string;
+                order?: "best" | "newest";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchAnswer"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_for_sessions: {
+        parameters: {
+            query: {
+                q: string;
+                project?: string;
+                role?: "" | "assistant" | "system" | "tool" | "user";
+                since?: number;
+                until?: number;
+                archived?: "all" | "false" | "true";
+                owner?: string;
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionsAnswer"];
                 };
             };
             /** @description What is wrong, where, and what to do. */

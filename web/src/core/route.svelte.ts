@@ -1,4 +1,5 @@
-/** Where the page is: `#/` (new chat), `#/s/<session>`, `#/inbox`, `#/settings/<section>`. */
+/** Where the page is: `#/` (new chat), `#/s/<session>` (at a block: `/<pos>/<block>`), `#/search/<words>`,
+ * `#/inbox`, `#/settings/<section>`. */
 
 export const SECTIONS = [
   ...(["general", "models", "agents", "projects", "limits", "mcp", "rules", "usage"] as const),
@@ -6,25 +7,45 @@ export const SECTIONS = [
 ] as const;
 export type Section = (typeof SECTIONS)[number];
 export const FOR_ADMINS: ReadonlySet<Section> = new Set(["mcp", "limits", "users", "audit"]);
+export interface Place {
+  pos: number;
+  block: string;
+}
 export type Route =
   | { view: "new" }
-  | { view: "session"; id: string }
+  | { view: "session"; id: string; at?: Place }
+  | { view: "search"; words: string }
   | { view: "inbox" }
   | { view: "settings"; section: Section };
 
 export function parse(hash: string): Route {
-  const [, view, id] = hash.replace(/^#/, "").split("/");
-  if (view === "s" && id) return { view: "session", id: decodeURIComponent(id) };
+  const [, view, id, pos, block] = hash.replace(/^#/, "").split("/").map(decoded);
+  if (view === "s" && id) {
+    const at = block && /^\d{1,15}$/.test(pos ?? "") ? { at: { pos: Number(pos), block } } : {};
+    return { view: "session", id, ...at };
+  }
+  if (view === "search") return { view, words: id ?? "" };
   if (view === "inbox") return { view };
   if (view !== "settings") return { view: "new" };
   return { view: "settings", section: SECTIONS.find((name) => name === id) ?? "general" };
+}
+
+/** What is no encoding stays as it is: an address may be typed. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export const to = {
   new: "#/",
   inbox: "#/inbox",
   settings: (section: Section = "general"): string => `#/settings/${section}`,
-  session: (id: string): string => `#/s/${encodeURIComponent(id)}`,
+  session: (id: string, at?: Place): string =>
+    `#/s/${encodeURIComponent(id)}${at ? `/${at.pos}/${encodeURIComponent(at.block)}` : ""}`,
+  search: (words = ""): string => `#/search${words ? `/${encodeURIComponent(words)}` : ""}`,
 };
 
 class Router {

@@ -16,6 +16,7 @@ export function everywhere(failed: (why: string) => void): Command[] {
   return [
     { id: "new", label: t("shell.new"), icon: "plus", keys: ["Alt", "N"], run: go(to.new) },
     { id: "inbox", label: t("inbox"), icon: "inbox", keys: ["Alt", "I"], run: go(to.inbox) },
+    { id: "search", label: t("search"), icon: "search", keys: ["Ctrl", "Shift", "F"], run: go(to.search()) },
     ...SECTIONS.filter((name) => self.admin || !FOR_ADMINS.has(name)).map((name) => ({
       id: `settings-${name}`,
       label: t("palette.settings", { name: t(`shell.settings.${name}`) }),

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, cast, get_type_hints
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -24,6 +24,7 @@ from shipmate.protocol import AnyBlock, AnyDetail, AskUser, FileSeen, FileWritte
 from shipmate.safety.sandbox.room import AUTO, SandboxSettings
 from shipmate.safety.verdict import ALLOW, Level, Verdict
 from shipmate.tools.reads import ReadGuard
+from shipmate.tools.signature import arguments_of, schema_of
 
 
 class ToolError(Exception):
@@ -243,7 +244,7 @@ def tool(
     """Make a tool of a function. Without a `judge`, each call needs the user's approval."""
 
     def declare(function: ToolFunction) -> Tool:
-        arguments = _arguments_of(function)
+        arguments = arguments_of(function)
         return Tool(
             name=function.__name__,
             description=inspect.getdoc(function) or "",
@@ -253,7 +254,7 @@ def tool(
             run=function,
             effect=effect,
             repeatable=repeatable,
-            parameters=_schema_of(arguments),
+            parameters=schema_of(arguments),
             example=example,
         )
 
@@ -263,41 +264,3 @@ def tool(
 def lasting(tool: Tool) -> Tool:
     """Mark a tool as one that may take long; written above `@tool`."""
     return replace(tool, lasting=True)
-
-
-def _arguments_of(function: ToolFunction) -> type[msgspec.Struct]:
-    hints = get_type_hints(function, include_extras=True)
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    fields = [
-        (p.name, hints[p.name]) if p.default is p.empty else (p.name, hints[p.name], p.default)
-        for p in parameters
-    ]
-    return msgspec.defstruct(
-        function.__name__, fields, kw_only=True, rename="camel", forbid_unknown_fields=True
-    )
-
-
-def _schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
-    """The schema whole, without references, as every provider accepts it."""
-    (schema,), components = msgspec.json.schema_components([arguments], ref_template="{name}")
-    return _inlined(schema, components)
-
-
-def _inlined(schema: Any, components: Mapping[str, Any]) -> Any:
-    match schema:
-        case {"$ref": str(name)}:
-            return _inlined(components[name], components)
-        case dict():
-            pairs = cast("dict[str, Any]", schema).items()
-            made = {
-                k: _inlined(v, components)
-                for k, v in pairs
-                if k != "title" or not isinstance(v, str)
-            }
-            if all(isinstance(word, str) for word in made.get("enum", (None,))):
-                made.setdefault("type", "string")  # some providers want it beside `enum`
-            return made
-        case list():
-            return [_inlined(item, components) for item in cast("list[Any]", schema)]
-        case _:
-            return schema

@@ -20,6 +20,7 @@ from shipmate.database.searching import index_piece
 from shipmate.database.sqlite import SqliteStore
 from shipmate.database.store import Kept
 from shipmate.protocol import Message, SessionRow, User, encode
+from shipmate.session.searching import index_all
 
 SESSIONS, EACH = 200, 500
 BEGAN = 1_700_000_000_000
@@ -71,6 +72,7 @@ async def fill(file: Path) -> None:
         at = BEGAN + number * 1_000_000
         blocks = [block(row.id, place, at + place) for place in range(1, EACH + 1)]
         await store.fill_session(row, blocks)
+    await index_all(store)
     await store.close()
 
 

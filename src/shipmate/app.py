@@ -43,7 +43,7 @@ from shipmate.session.background import Background
 from shipmate.session.executor import Executor
 from shipmate.session.history import past
 from shipmate.session.noticing import noticing
-from shipmate.session.searching import index_all
+from shipmate.session.searching import keep_indexed
 from shipmate.tools import processes, remains, replacing
 from shipmate.tools.catalog import BUILTIN
 from shipmate.tools.shell import end_background
@@ -116,7 +116,7 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
         await executor.recover(resume_once=config.settings.server.resume_once)
         stack.push_async_callback(executor.close, grace)
         background = Background(tasks)
-        background.start(index_all(store), "the index of what was there before")
+        background.start(keep_indexed(store), "the index of what was there before")
         stack.push_async_callback(background.end)
         installer = installer_of(config, pool, tasks)
         stack.push_async_callback(installer.close)

@@ -1,5 +1,6 @@
 """Search over HTTP: what is found, whose it is, what is gone, and what was there before."""
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -11,10 +12,10 @@ import pytest
 
 from shipmate.database.query import parse
 from shipmate.database.sqlite import SqliteStore
-from shipmate.database.store import SearchFilter
+from shipmate.database.store import Kept, SearchFilter
 from shipmate.llm.scripted import say
 from shipmate.protocol import Message, SessionRow, ToolCall, ToolResult, User
-from shipmate.session.searching import index_all, search, search_sessions
+from shipmate.session.searching import index_all, keep_indexed, search, search_sessions
 from tests.database.aged import filled, of_version_1, row
 from tests.handlers.house import Whole, whole
 from tests.handlers.test_users import person
@@ -256,6 +257,19 @@ async def test_what_was_there_before_becomes_searchable_piece_by_piece(tmp_path:
     assert await store.indexing() is None
     assert {hit.block for hit in (await search(store, wanted("hi"))).hits} > {"u", "later"}
     assert [s.session.id for s in (await search_sessions(store, wanted("old"))).sessions] == ["old"]
+    await store.close()
+
+
+async def test_what_is_imported_becomes_searchable_by_itself(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "sessions.db")
+    keeping = asyncio.create_task(keep_indexed(store))
+    body = b'{"type":"user","id":"u","pos":1,"seq":1,"at":1,"text":"brought along"}'
+    await store.fill_session(row("Imported"), [("u", Kept(1, 1, "user", body))])
+    async with asyncio.timeout(60):
+        while not (await search(store, wanted("brought"))).hits:
+            await asyncio.sleep(0.01)
+    assert (await search_sessions(store, wanted("imported"))).sessions
+    keeping.cancel()
     await store.close()
 
 

@@ -270,9 +270,7 @@ def fill_session(
     insert_session(db, row)
     values = [(row.id, block, k.pos, k.seq, k.type, k.json) for block, k in blocks]
     db.executemany(_SAVE, [(*v, row_hash(*v)) for v in values])
-    for _, kept in blocks:
-        if (block := decode_kept(kept.json)) is not None:
-            index_block(db, row.id, block)
+    db.execute("INSERT OR IGNORE INTO unindexed (session) VALUES (?)", (row.id,))
     changes = {
         "created_at": row.created_at or now(),
         "add_tokens": row.tokens,

@@ -50,6 +50,7 @@ class SqliteStore:
         self._connections: list[sqlite3.Connection] = []
         self._rules: Sequence[Rule] | None = None
         self._rule_changes = 0
+        self._to_index = asyncio.Event()
 
     @classmethod
     async def open(cls, path: Path) -> "SqliteStore":
@@ -93,7 +94,9 @@ class SqliteStore:
         return await self._writer.run(lambda db: rows.insert_session(db, row), durable=False)
 
     async def fill_session(self, row: SessionRow, blocks: Sequence[tuple[str, Kept]]) -> SessionRow:
-        return await self._writer.run(lambda db: rows.fill_session(db, row, blocks))
+        filled = await self._writer.run(lambda db: rows.fill_session(db, row, blocks))
+        self._to_index.set()
+        return filled
 
     async def session(self, session: str) -> SessionRow:
         return await self.read(lambda db: rows.read_session(db, session))
@@ -241,6 +244,10 @@ class SqliteStore:
 
     async def indexing(self) -> Indexing | None:
         return await self.read(searching.indexing)
+
+    async def to_index(self) -> None:
+        await self._to_index.wait()
+        self._to_index.clear()
 
     async def index_piece(self) -> bool:
         return await self._writer.run(searching.index_piece, durable=False)

@@ -246,6 +246,10 @@ class Store(Protocol):
         """What of the sessions that were there before cannot be found yet; None: nothing."""
         ...
 
+    async def to_index(self) -> None:
+        """Waits until a session was filled that is to be indexed."""
+        ...
+
     async def index_piece(self) -> bool:
         """Index some more of them; False: there is nothing left."""
         ...

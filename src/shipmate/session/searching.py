@@ -182,12 +182,16 @@ def _hit(row: SessionRow, match: Match, kept: Kept, terms: Sequence[Term]) -> Se
 
 async def index_all(store: Store) -> None:
     """Index what was there before, piece by piece; it goes on where the last start ended."""
-    begun = await store.indexing()
-    if begun is None:
-        return
-    log.info("%s conversations become searchable", begun.left)
     more = True
     while more:
         more = await store.index_piece()
         await asyncio.sleep(PAUSE_S)
-    log.info("all conversations are searchable")
+
+
+async def keep_indexed(store: Store) -> None:
+    """The same, and then each session that is filled at once: an import, a branch."""
+    if begun := await store.indexing():
+        log.info("%s conversations become searchable", begun.left)
+    while True:
+        await index_all(store)
+        await store.to_index()

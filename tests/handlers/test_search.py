@@ -262,14 +262,14 @@ async def test_what_was_there_before_becomes_searchable_piece_by_piece(tmp_path:
 
 async def test_what_is_imported_becomes_searchable_by_itself(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "sessions.db")
-    keeping = asyncio.create_task(keep_indexed(store))
     body = b'{"type":"user","id":"u","pos":1,"seq":1,"at":1,"text":"brought along"}'
-    await store.fill_session(row("Imported"), [("u", Kept(1, 1, "user", body))])
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+        keeping = tasks.create_task(keep_indexed(store))
+        await store.fill_session(row("Imported"), [("u", Kept(1, 1, "user", body))])
         while not (await search(store, wanted("brought"))).hits:
             await asyncio.sleep(0.01)
+        keeping.cancel()
     assert (await search_sessions(store, wanted("imported"))).sessions
-    keeping.cancel()
     await store.close()
 
 

@@ -1932,6 +1932,7 @@ export interface components {
         /** ChangeProject */
         ChangeProject: {
             github?: string;
+            mcp?: string[];
             name?: string;
             owner?: string;
             people?: string[];
@@ -2949,6 +2950,7 @@ export interface components {
         Project: {
             github: string;
             id: string;
+            mcp: string[];
             missing: boolean;
             name: string;
             owner: string;

@@ -2,9 +2,9 @@
        ./dev bench --offline-model [KEY]     what the packaged model can do, task by task
 
 Groups: start, rest, request, latency, tools, flat, single, crowd, record, stored, search,
-verdicts, commands, mcp; and web, the page in Chromium (also `--web`), which only runs when it is
-named. All the others take about four minutes. Figures depend on the machine and on what else runs
-on it; those of the relay were measured beside them.
+verdicts, commands, mcp, github; and web, the page in Chromium (also `--web`), which only runs
+when it is named. All the others take about four minutes. Figures depend on the machine and on
+what else runs on it; those of the relay were measured beside them.
 """
 
 import json
@@ -18,6 +18,7 @@ import uvloop
 
 from bench.commands import commands
 from bench.figures import Figure, table
+from bench.github import github
 from bench.product import Place, provider, relay, shipmate, signed_in
 from bench.record import record
 from bench.rows import GROUPS, Bench
@@ -35,6 +36,7 @@ ALL = {
     "verdicts": verdicts,
     "commands": commands,
     "mcp": mcp,
+    "github": github,
 }
 NAMED = {**ALL, "web": web}
 """Those that need more than the product, too."""

@@ -10,7 +10,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shipmate.database import rows, searching, shown, usage
+from shipmate.database import counts, rows, searching, shown, usage
 from shipmate.database.opening import mark_closed, prepare
 from shipmate.database.queue import Revise, read_queue, read_waiting, revise_queue
 from shipmate.database.rules import change_rule, delete_rule, insert_rules, read_rules
@@ -21,6 +21,7 @@ from shipmate.database.store import (
     Match,
     SearchFilter,
     SessionFilter,
+    StateCount,
     View,
     Written,
 )
@@ -217,6 +218,11 @@ class SqliteStore:
     ) -> list[UsageRow]:
         since = usage.days_ago(days - 1)
         return await self.read(lambda db: usage.listed(db, session, since, owner))
+
+    async def states(
+        self, *, owner: str | None = None, seen_by: str | None = None
+    ) -> list[StateCount]:
+        return await self.read(lambda db: counts.states(db, owner, seen_by))
 
     async def shows(self, file: str, seen_by: str) -> bool:
         return await self.read(lambda db: shown.shows(db, file, seen_by))

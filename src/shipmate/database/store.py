@@ -14,7 +14,7 @@ from shipmate.database.query import Term
 from shipmate.database.usage import UsageRow
 from shipmate.llm.prices import Costs
 from shipmate.llm.windows import Learned
-from shipmate.protocol import AnyBlock, Pending, Queued, SessionRow
+from shipmate.protocol import AnyBlock, Pending, Queued, SessionRow, Status
 from shipmate.safety.rules.rule import Rule
 
 
@@ -68,6 +68,12 @@ class SessionFilter:
     """Whose; None: whoever's."""
     seen_by: str | None = None
     """Only those that this person owns, or that are shared with them; None: all."""
+
+
+class StateCount(msgspec.Struct, frozen=True):
+    project: str
+    status: Status
+    sessions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +268,10 @@ class Store(Protocol):
         self, session: str = "", days: int = 30, *, owner: str | None = None
     ) -> list[UsageRow]:
         """What was used in the last `days` days, of one session or of all (whose: `owner`)."""
+        ...
+
+    async def states(self, *, owner: str | None, seen_by: str | None) -> list[StateCount]:
+        """How many sessions are in which state; whose, as in a `SessionFilter`."""
         ...
 
     async def shows(self, file: str, seen_by: str) -> bool:

@@ -32,7 +32,7 @@ class Connection(msgspec.Struct, frozen=True):
     """As GitHub told it last."""
 
 
-class Find(Input, frozen=True, kw_only=True):
+class FindIssues(Input, frozen=True, kw_only=True):
     kind: Kind | Literal["all"] = "all"
     state: Which = "open"
     search: Annotated[str, Meta(max_length=200)] = ""
@@ -43,7 +43,7 @@ class Find(Input, frozen=True, kw_only=True):
     """From the answer before; empty: from the newest."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class IssueList(msgspec.Struct, frozen=True):
     items: tuple[Item, ...]
     """By number, the highest first."""
     cursor: str
@@ -119,8 +119,8 @@ async def github_connection(call: Call[Nothing]) -> Answer:
     )
 
 
-@endpoint("GET", f"{OF}/issues", scope="read", query=Find, answer=Found)
-async def github_issues(call: Call[Find]) -> Answer:
+@endpoint("GET", f"{OF}/issues", scope="read", query=FindIssues, answer=IssueList)
+async def github_issues(call: Call[FindIssues]) -> Answer:
     """Issues and pull requests, the highest number first. What GitHub has sent before and says is
     still so is not sent again. 503: its rate limit is reached."""
     repository, asked = await _repository(call), call.given
@@ -135,7 +135,7 @@ async def github_issues(call: Call[Find]) -> Answer:
     with _our_cursor():
         found = await repository.listing(wanted)
     rate = await repository.github.rate("search" if found.total >= 0 else "core")
-    return Found(found.items, found.cursor, found.total, rate)
+    return IssueList(found.items, found.cursor, found.total, rate)
 
 
 @endpoint("GET", f"{OF}/labels", scope="read", answer=Labels)

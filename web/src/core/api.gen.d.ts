@@ -1026,6 +1026,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/dashboard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How many sessions of one's own, and of those shared with one, are in which state.
+         * @description How many sessions of one's own, and of those shared with one, are in which state.
+         */
+        get: operations["dashboard"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/dispatch": {
         parameters: {
             query?: never;
@@ -1932,7 +1952,6 @@ export interface components {
         /** ChangeProject */
         ChangeProject: {
             github?: string;
-            mcp?: string[];
             name?: string;
             owner?: string;
             people?: string[];
@@ -2097,6 +2116,10 @@ export interface components {
             /** @enum {unknown} */
             source: "api" | "estimate";
             tokens: number;
+        };
+        /** Dashboard */
+        Dashboard: {
+            states: components["schemas"]["StateCount"][];
         };
         /** Decide */
         Decide: {
@@ -2359,6 +2382,30 @@ export interface components {
             before?: string;
             path: string;
         };
+        /** Find */
+        Find: {
+            /** @default 0 */
+            before?: number;
+            /** @default 500 */
+            limit?: number;
+            q: string;
+        };
+        /** FindIssues */
+        FindIssues: {
+            /** @default  */
+            cursor?: string;
+            /** @default all */
+            kind?: ("issue" | "pull_request") | "all";
+            /** @default  */
+            labels?: string;
+            /** @default  */
+            search?: string;
+            /**
+             * @default open
+             * @enum {unknown}
+             */
+            state?: "all" | "closed" | "open";
+        };
         /** Finding */
         Finding: {
             detail: string;
@@ -2391,6 +2438,11 @@ export interface components {
             client_id?: string;
             /** @default  */
             text?: string;
+        };
+        /** Found */
+        Found: {
+            hits: components["schemas"]["Hit"][];
+            total: number;
         };
         /**
          * FoundView
@@ -2500,6 +2552,13 @@ export interface components {
              */
             kind?: "issue" | "pull_request";
             number: number;
+        };
+        /** IssueList */
+        IssueList: {
+            cursor: string;
+            items: components["schemas"]["Item"][];
+            rate: components["schemas"]["Rate"] | null;
+            total: number;
         };
         /** IssueView */
         IssueView: {
@@ -2950,7 +3009,6 @@ export interface components {
         Project: {
             github: string;
             id: string;
-            mcp: string[];
             missing: boolean;
             name: string;
             owner: string;
@@ -3428,6 +3486,13 @@ export interface components {
         SignedIn: {
             token: string;
         };
+        /** StateCount */
+        StateCount: {
+            project: string;
+            sessions: number;
+            /** @enum {unknown} */
+            status: "error" | "idle" | "interrupted" | "running" | "waiting_answer" | "waiting_approval";
+        };
         /** Stop */
         Stop: {
             /** @default  */
@@ -3851,46 +3916,10 @@ export interface components {
             /** @default  */
             owner?: string;
         };
-        /** Find */
-        "shipmate.handlers.github.Find": {
-            /** @default  */
-            cursor?: string;
-            /** @default all */
-            kind?: ("issue" | "pull_request") | "all";
-            /** @default  */
-            labels?: string;
-            /** @default  */
-            search?: string;
-            /**
-             * @default open
-             * @enum {unknown}
-             */
-            state?: "all" | "closed" | "open";
-        };
-        /** Found */
-        "shipmate.handlers.github.Found": {
-            cursor: string;
-            items: components["schemas"]["Item"][];
-            rate: components["schemas"]["Rate"] | null;
-            total: number;
-        };
         /** Whose */
         "shipmate.handlers.queue.Whose": {
             /** @default  */
             session?: string;
-        };
-        /** Find */
-        "shipmate.handlers.reading.Find": {
-            /** @default 0 */
-            before?: number;
-            /** @default 500 */
-            limit?: number;
-            q: string;
-        };
-        /** Found */
-        "shipmate.handlers.reading.Found": {
-            hits: components["schemas"]["Hit"][];
-            total: number;
         };
         /** Wanted */
         "shipmate.handlers.usage.Wanted": {
@@ -5015,7 +5044,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["shipmate.handlers.reading.Found"];
+                    "application/json": components["schemas"]["Found"];
                 };
             };
             /** @description What is wrong, where, and what to do. */
@@ -5746,6 +5775,35 @@ export interface operations {
             };
         };
     };
+    dashboard: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dashboard"];
+                };
+            };
+            /** @description What is wrong, where, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     dispatch_preview: {
         parameters: {
             query: {
@@ -5925,7 +5983,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["shipmate.handlers.github.Found"];
+                    "application/json": components["schemas"]["IssueList"];
                 };
             };
             /** @description What is wrong, where, and what to do. */

@@ -9,6 +9,11 @@ export interface Given {
   name: string;
   text: string;
 }
+/** An issue or a pull request of the project. */
+export interface Along {
+  number: number;
+  kind: "issue" | "pull_request";
+}
 export type Target =
   | { session: string }
   | { agent: string; provider: string; project: string; bypass_approval: boolean };
@@ -19,9 +24,10 @@ export async function say(
   text: string,
   attachments: Given[],
   client_id: string,
+  issues: Along[] = [],
 ): Promise<SessionRow> {
   const words = "session" in target ? { message: text } : { task: text };
-  const body = { ...target, ...words, attachments, client_id };
+  const body = { ...target, ...words, attachments, issues, client_id };
   const answer = await call("POST", "/api/agent/chat/stream", body);
   if (answer.body) {
     for await (const batch of frames(answer.body)) {
@@ -74,8 +80,13 @@ export async function snapshot(id: string, before = 0, limit = WINDOW): Promise<
 }
 
 /** Queues a message, said after the final answer of the round that runs. */
-export const enqueue = (session: string, text: string, attachments: Given[], client_id: string) =>
-  got(api.POST("/api/queue", { body: { session, text, attachments, client_id } }));
+export const enqueue = (
+  session: string,
+  text: string,
+  attachments: Given[],
+  client_id: string,
+  issues: Along[] = [],
+) => got(api.POST("/api/queue", { body: { session, text, attachments, issues, client_id } }));
 export const editQueued = (session: string, id: string, text: string) =>
   got(api.PATCH("/api/queue", { body: { session, id, text } }));
 export const moveQueued = (session: string, id: string, place: number) =>

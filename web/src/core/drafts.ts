@@ -1,4 +1,5 @@
 /** What was typed and not yet accepted by the server, kept per session through reloads. */
+import type { Chosen } from "./github";
 import { newId } from "./ids";
 
 export interface Paste {
@@ -9,6 +10,8 @@ export interface Paste {
 export interface Draft {
   text: string;
   pastes: Paste[];
+  /** Issues and pull requests that go along. */
+  issues?: Chosen[];
 }
 
 /** A paste longer than this becomes a chip. */
@@ -28,7 +31,7 @@ export function readDraft(session: string, store: Storage = localStorage): Draft
 /** False: the browser's storage is full or off, and the draft lives in this page only. */
 export function keepDraft(session: string, draft: Draft, store: Storage = localStorage): boolean {
   try {
-    if (draft.text || draft.pastes.length) store.setItem(PREFIX + session, JSON.stringify(draft));
+    if (draft.text || draft.pastes.length || draft.issues?.length) store.setItem(PREFIX + session, JSON.stringify(draft));
     else store.removeItem(PREFIX + session);
     return true;
   } catch {

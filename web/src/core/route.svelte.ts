@@ -1,5 +1,5 @@
 /** Where the page is: `#/` (new chat), `#/s/<session>` (at a block: `/<pos>/<block>`), `#/search/<words>`,
- * `#/inbox`, `#/settings/<section>`. */
+ * `#/inbox`, `#/settings/<section>`, `#/dashboard`, `#/github/<project>/<number>`. */
 
 export const SECTIONS = [
   ...(["general", "models", "agents", "projects", "limits", "mcp", "rules", "usage"] as const),
@@ -16,6 +16,8 @@ export type Route =
   | { view: "session"; id: string; at?: Place }
   | { view: "search"; words: string }
   | { view: "inbox" }
+  | { view: "dashboard" }
+  | { view: "github"; project: string; number: string }
   | { view: "settings"; section: Section };
 
 export function parse(hash: string): Route {
@@ -25,7 +27,8 @@ export function parse(hash: string): Route {
     return { view: "session", id, ...at };
   }
   if (view === "search") return { view, words: id ?? "" };
-  if (view === "inbox") return { view };
+  if (view === "inbox" || view === "dashboard") return { view };
+  if (view === "github") return { view, project: id ?? "", number: pos ?? "" };
   if (view !== "settings") return { view: "new" };
   return { view: "settings", section: SECTIONS.find((name) => name === id) ?? "general" };
 }
@@ -42,6 +45,9 @@ function decoded(part: string): string {
 export const to = {
   new: "#/",
   inbox: "#/inbox",
+  dashboard: "#/dashboard",
+  github: (project = "", number?: number): string =>
+    `#/github${project ? `/${encodeURIComponent(project)}` : ""}${number ? `/${number}` : ""}`,
   settings: (section: Section = "general"): string => `#/settings/${section}`,
   session: (id: string, at?: Place): string =>
     `#/s/${encodeURIComponent(id)}${at ? `/${at.pos}/${encodeURIComponent(at.block)}` : ""}`,

@@ -17,6 +17,8 @@ export function everywhere(failed: (why: string) => void): Command[] {
     { id: "new", label: t("shell.new"), icon: "plus", keys: ["Alt", "N"], run: go(to.new) },
     { id: "inbox", label: t("inbox"), icon: "inbox", keys: ["Alt", "I"], run: go(to.inbox) },
     { id: "search", label: t("search"), icon: "search", keys: ["Ctrl", "Shift", "F"], run: go(to.search()) },
+    { id: "dashboard", label: t("dashboard"), icon: "gauge", run: go(to.dashboard) },
+    { id: "github", label: t("github"), icon: "pull-open", run: go(to.github()) },
     ...SECTIONS.filter((name) => self.admin || !FOR_ADMINS.has(name)).map((name) => ({
       id: `settings-${name}`,
       label: t("palette.settings", { name: t(`shell.settings.${name}`) }),

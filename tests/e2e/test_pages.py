@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.e2e.conftest import Desk
 from tests.e2e.test_access import faults
@@ -38,11 +38,16 @@ def test_an_agent_is_added_as_a_file_changed_and_removed(desk: Desk, tmp_path: P
     steps.fill("none")
     expect(page.get_by_text("A whole number from 1 to 9,999.")).to_be_visible()
     steps.fill("5")
+    chain = page.get_by_role("group", name="When the model fails")
+    chain.get_by_role("combobox", name="Add a model").select_option("fake/m")
+    expect(chain.get_by_role("listitem")).to_have_text(["fake/m"])
+    expect(chain.locator("option[value='fake/m']")).to_have_count(0)
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("joker was saved.")).to_be_visible()
     written = (desk.data / "agents" / "joker.md").read_text()
     assert "You tell good jokes." in written
     assert "providers: [read_only, shell]" in written
+    assert "fallback: [fake/m]" in written
     desk.open("#/")
     expect(page.get_by_role("combobox", name="Agent")).to_contain_text("joker")
     desk.open("#/settings/agents")
@@ -50,6 +55,14 @@ def test_an_agent_is_added_as_a_file_changed_and_removed(desk: Desk, tmp_path: P
     page.get_by_role("button", name="Remove", exact=True).click()
     expect(page.get_by_role("button", name="Edit joker")).to_have_count(0)
     assert not (desk.data / "agents" / "joker.md").exists()
+
+
+def test_at_the_first_sign_in_nothing_was_typed(desk: Desk, browser: Browser) -> None:
+    page = browser.new_context().new_page()
+    page.goto(desk.server.url)
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    expect(page.get_by_text("What you have typed is kept.")).to_have_count(0)
+    page.context.close()
 
 
 def test_a_changed_built_in_agent_comes_back(desk: Desk) -> None:

@@ -113,6 +113,7 @@ def test_signing_out_and_in_reaches_every_tab(desk: Desk, tabs: Tabs) -> None:
     )
     for page in tabs.pages:
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        expect(page.get_by_text("What you have typed is kept.")).to_be_visible()
     last = tabs.pages[2]
     link = desk.server.api("POST", "/api/auth/link")["url"]
     last.get_by_role("textbox", name="Link or token").fill(link)

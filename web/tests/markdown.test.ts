@@ -107,6 +107,11 @@ describe("Markdown", () => {
     expect(html).toContain('href="http://evil/y"');
   });
 
+  test("a picture that is laid into the text is its words, however long it is", () => {
+    const html = all(renderAll(`a ![chart](data:image/png;base64,${"A".repeat(9_000)}) b`));
+    expect(html).toContain("chart</a> b");
+  });
+
   test("a link within a link, and a picture within one, are words of it", () => {
     const html = all(renderAll("[![badge](http://a.example/b.png)](http://c.example/)"));
     expect(html.match(/<a /g)).toHaveLength(1);
@@ -119,6 +124,7 @@ describe("Markdown", () => {
     ["lists set in", Array.from({ length: 600 }, (_, i) => `${" ".repeat(i * 2)}- x`).join("\n")],
     ["brackets", "[".repeat(20_000)],
     ["pictures", "![a](".repeat(1000)],
+    ["pictures of which one ends", `${"![a](".repeat(4000)} b)`],
     ["stars", `${"*".repeat(20_000)}a`],
     ["dollars", "$a".repeat(10_000)],
     ["formulas on lines", "$$ a $$ b\n".repeat(1_000)],

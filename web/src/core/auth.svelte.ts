@@ -12,6 +12,9 @@ class Auth {
   /** The header token; empty before the first sign-in. */
   token = localStorage.getItem(KEY) ?? "";
 
+  /** Somebody was signed in here, and may have typed something. */
+  was = this.token !== "";
+
   constructor() {
     addEventListener("storage", ({ key, newValue }) => {
       if (key === KEY) this.elsewhere(newValue ?? "");
@@ -37,6 +40,7 @@ class Auth {
   private elsewhere(token: string): void {
     this.token = token;
     this.signedIn = token !== "";
+    this.was ||= this.signedIn;
   }
 
   /** Exchanges a one-time token. False: it was used before, or is wrong. */
@@ -71,7 +75,7 @@ class Auth {
     if (!answer.ok) return answer;
     this.token = ((await answer.json()) as { token: string }).token;
     localStorage.setItem(KEY, this.token);
-    this.signedIn = true;
+    this.signedIn = this.was = true;
     return answer;
   }
 

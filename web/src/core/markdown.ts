@@ -2,7 +2,7 @@
  * Markdown to blocks, whole or as it streams in. A block that can no longer change is sealed
  * and never parsed again. Raw HTML stays text; pictures become links (nothing is fetched unasked).
  */
-import { Marked, type Token, type Tokens } from "marked";
+import { Marked, type Token, Tokenizer, type Tokens } from "marked";
 import remend from "remend";
 import { formulas } from "./mathmark";
 
@@ -18,9 +18,23 @@ export const PICTURE = "picture";
 /** Links do not stand in links. */
 let linked = false;
 
+/** Longer links are words: each that is begun is looked through to here, and not to the text's end. */
+const LONGEST_LINK = 4_096;
+/** A picture within the text, which is shown by its words alone. */
+const INLAID = /^!?\[[^\]\n]{0,500}\]\(data:[^\s)]*\)/;
+
 const marked = new Marked({
   gfm: true,
   async: false,
+  tokenizer: {
+    link(src) {
+      if (src.startsWith("[", src[0] === "!" ? 1 : 0) && src.includes(")")) {
+        const near = INLAID.test(src) ? src : src.slice(0, LONGEST_LINK);
+        return Tokenizer.prototype.link.call(this, near);
+      }
+      return undefined;
+    },
+  },
   renderer: {
     html: ({ text }: Tokens.HTML | Tokens.Tag) => escaped(text),
     image({ href, text }: Tokens.Image) {

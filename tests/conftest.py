@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests import postgres as postgres_of_tests
 from tests.board import BOARD
 from tests.llm import ran
 from tests.provider import Provider
@@ -27,6 +28,20 @@ def provider() -> Iterator[Provider]:
     yield provider
     provider.close()
     assert provider.broken == []
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server; a test that wants one is skipped where there is none."""
+    with postgres_of_tests.server() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> Iterator[str]:
+    """The URL of an empty schema of its own."""
+    with postgres_of_tests.schema(postgres_server) as url:
+        yield url
 
 
 @pytest.fixture(autouse=True, scope="session")

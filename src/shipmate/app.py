@@ -13,8 +13,9 @@ from shipmate.config import Config
 from shipmate.config.directory import DATABASE, FILES, MCP, MODELS
 from shipmate.config.first_run import set_up_found
 from shipmate.database.keys import Keys
+from shipmate.database.stores import open_store
 from shipmate.database.pins import Pins
-from shipmate.database.sqlite import SqliteStore
+from shipmate.database.sql_store import SqlStore
 from shipmate.database.users import Users
 from shipmate.errors import ConfigError
 from shipmate.github.client import GitHub
@@ -59,7 +60,7 @@ class Parts:
     """The system without HTTP. The caller holds the data directory's lock."""
 
     config: Config
-    store: SqliteStore
+    store: SqlStore
     providers: Providers
     assembly: Assembly
     executor: Executor
@@ -75,7 +76,7 @@ async def opened(config: Config, *, grace: float = 0) -> AsyncGenerator[Parts]:
     and can be resumed."""
     async with _one_error(), AsyncExitStack() as stack:
         config.secrets.recall()
-        store = await SqliteStore.open(config.data / DATABASE)
+        store = await open_store(config.settings.server.database, config.data / DATABASE)
         stack.push_async_callback(store.close)
         audit = Audit(config.data)
         stack.push_async_callback(asyncio.to_thread, audit.close)
@@ -134,7 +135,7 @@ async def _one_error() -> AsyncGenerator[None]:
         raise
 
 
-def mcp_pool(config: Config, store: SqliteStore, tasks: asyncio.TaskGroup, network: Client) -> Pool:
+def mcp_pool(config: Config, store: SqlStore, tasks: asyncio.TaskGroup, network: Client) -> Pool:
     """The MCP servers of the configuration, not started yet."""
 
     def roots() -> list[Path]:

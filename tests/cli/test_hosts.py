@@ -8,6 +8,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from shipmate.cli.serve import check_host
+from shipmate.config import Config
 from shipmate.database.sqlite import SqliteStore
 from shipmate.database.users import Users
 from shipmate.errors import ConfigError
@@ -15,17 +16,18 @@ from shipmate.handlers.place import Place, client_address
 
 
 async def test_other_machines_reach_it_only_where_people_have_passwords(tmp_path: Path) -> None:
-    database = tmp_path / "sessions.db"
-    check_host("127.0.0.1", database, "")
+    config = Config.load(tmp_path)
+    check_host("127.0.0.1", config)
     with pytest.raises(ConfigError, match="shipmate user add"):
-        check_host("192.0.2.1", database, "")
-    store = await SqliteStore.open(database)
+        check_host("192.0.2.1", config)
+    store = await SqliteStore.open(tmp_path / "sessions.db")
     await (await Users.open(store)).add("ada", "admin", "hash")
     await store.close()
-    check_host("192.0.2.1", database, "")
+    check_host("192.0.2.1", config)
     with pytest.raises(ConfigError, match="public_url"):
-        check_host("0.0.0.0", database, "")
-    check_host("0.0.0.0", database, "https://ship.example.org")
+        check_host("0.0.0.0", config)
+    config.set("server.public_url", "https://ship.example.org")
+    check_host("0.0.0.0", config)
 
 
 def test_a_server_that_may_not_listen_there_says_what_to_do(tmp_path: Path) -> None:

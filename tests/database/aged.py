@@ -7,7 +7,7 @@ from typing import Any
 
 from shipmate.database.migrations import migrate, scripts
 from shipmate.database.sqlite import SqliteStore
-from shipmate.database.writer import connect
+from shipmate.database.sqlite_engine import connect
 from shipmate.protocol import Message, SessionRow, User, new_id
 
 

@@ -108,9 +108,9 @@ async def test_a_database_that_may_only_be_read_is_refused_clearly(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from shipmate.database import migrations, opening, writer
+from shipmate.database import migrations, opening, sqlite_engine
 left = int(sys.argv[2])
-plain = writer.connect
+plain = sqlite_engine.connect
 
 def trace(statement):
     global left

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.database import writer
+from shipmate.database import sqlite_engine
 from shipmate.database.journal import file_system_of, journal_on
 from shipmate.database.sqlite import SqliteStore
 from shipmate.protocol import SessionRow
@@ -64,7 +64,7 @@ async def test_a_database_that_moves_between_disk_and_network_keeps_all_and_warn
     path = tmp_path / "sessions.db"
     assert await kept(path, "one") == ["one"]
     assert mode(path) == "wal"
-    monkeypatch.setattr(writer, "file_system_of", on_a_network)
+    monkeypatch.setattr(sqlite_engine, "file_system_of", on_a_network)
     assert await kept(path, "two") == ["one", "two"]
     assert mode(path) == "delete"
     left = await SqliteStore.open(path)  # as after a crash: it stays marked as open

@@ -1,15 +1,14 @@
+"""What every store does: the same tests on all of them."""
+
 import asyncio
-import sqlite3
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from msgspec import UNSET, structs
 
 from shipmate.database import rows
-from shipmate.database.sqlite import SqliteStore
+from shipmate.database.sql_store import SqlStore
 from shipmate.database.store import SessionFilter
-from shipmate.errors import ConflictError, NotFoundError, StorageError
+from shipmate.errors import ConflictError, NotFoundError
 from shipmate.protocol import (
     AnyBlock,
     ApprovalRequest,
@@ -30,10 +29,8 @@ from shipmate.protocol import (
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = await SqliteStore.open(tmp_path / "sessions.db")
-    yield store
-    await store.close()
+def store(any_store: SqlStore) -> SqlStore:
+    return any_store
 
 
 def fresh(title: str = "") -> SessionRow:
@@ -47,7 +44,7 @@ def approval() -> ApprovalRequest:
     return ApprovalRequest(id="c1-approval", call="c1", title="ls", details=details, digest="d")
 
 
-async def test_blocks_are_numbered_in_the_order_they_were_written(store: SqliteStore) -> None:
+async def test_blocks_are_numbered_in_the_order_they_were_written(store: SqlStore) -> None:
     session = (await store.create_session(fresh())).id
     written = await store.write(session, [User(text="hi"), Message(text="hello", tokens=3)])
     assert [(s.block.pos, s.block.seq) for s in written.saved] == [(1, 1), (2, 2)]
@@ -55,7 +52,7 @@ async def test_blocks_are_numbered_in_the_order_they_were_written(store: SqliteS
     assert [decode_block(s.json) for s in written.saved] == await store.history(session)
 
 
-async def test_a_changed_block_keeps_its_place_and_takes_a_new_number(store: SqliteStore) -> None:
+async def test_a_changed_block_keeps_its_place_and_takes_a_new_number(store: SqlStore) -> None:
     session = (await store.create_session(fresh())).id
     await store.write(session, [Todo(id="todo"), User(text="hi")])
     items = (TodoItem(id=1, title="one"),)
@@ -66,7 +63,7 @@ async def test_a_changed_block_keeps_its_place_and_takes_a_new_number(store: Sql
     assert [(k.pos, k.seq, k.type) for k in changed] == [(1, 3, "todo")]
 
 
-async def test_the_first_decision_wins(store: SqliteStore) -> None:
+async def test_the_first_decision_wins(store: SqlStore) -> None:
     session = (await store.create_session(fresh())).id
     await store.write(session, [approval()])
 
@@ -89,7 +86,7 @@ async def test_the_first_decision_wins(store: SqliteStore) -> None:
     assert kept.result is True
 
 
-async def test_a_failed_change_leaves_the_rest_of_its_batch(store: SqliteStore) -> None:
+async def test_a_failed_change_leaves_the_rest_of_its_batch(store: SqlStore) -> None:
     session = (await store.create_session(fresh())).id
     outcomes = await asyncio.gather(
         store.write(session, [User(text="one")]),
@@ -102,7 +99,7 @@ async def test_a_failed_change_leaves_the_rest_of_its_batch(store: SqliteStore) 
     assert texts == ["one", "three"]
 
 
-async def test_writes_to_a_deleted_session_are_refused(store: SqliteStore) -> None:
+async def test_writes_to_a_deleted_session_are_refused(store: SqlStore) -> None:
     session = (await store.create_session(fresh())).id
     await store.write(session, [User(text="hi")])
     await store.delete_session(session)
@@ -113,7 +110,7 @@ async def test_writes_to_a_deleted_session_are_refused(store: SqliteStore) -> No
     assert await store.history(session) == []
 
 
-async def test_a_deleted_session_names_the_files_that_it_alone_showed(store: SqliteStore) -> None:
+async def test_a_deleted_session_names_the_files_that_it_alone_showed(store: SqlStore) -> None:
     one, other = [(await store.create_session(fresh())).id for _ in range(2)]
 
     def shows(file: str) -> ToolResult:
@@ -130,14 +127,14 @@ async def test_a_deleted_session_names_the_files_that_it_alone_showed(store: Sql
         await store.delete_session(one)
 
 
-async def test_a_window_is_read_from_the_end(store: SqliteStore) -> None:
+async def test_a_window_is_read_from_the_end(store: SqlStore) -> None:
     session = (await store.create_session(fresh())).id
     await store.write(session, [User(text=str(n)) for n in range(10)])
     assert [k.pos for k in await store.window(session, limit=3)] == [8, 9, 10]
     assert [k.pos for k in await store.window(session, before=8, limit=3)] == [5, 6, 7]
 
 
-async def test_text_in_the_making_survives_until_its_message_is_kept(store: SqliteStore) -> None:
+async def test_text_in_the_making_survives_until_its_message_is_kept(store: SqlStore) -> None:
     session = (await store.create_session(fresh())).id
     store.append_text(session, "m1", "Hel", "")
     store.append_text(session, "m1", "lo", "thinking")
@@ -150,7 +147,7 @@ async def test_text_in_the_making_survives_until_its_message_is_kept(store: Sqli
     assert await store.live_texts() == []
 
 
-async def test_text_that_is_streamed_anew_is_forgotten(store: SqliteStore) -> None:
+async def test_text_that_is_streamed_anew_is_forgotten(store: SqlStore) -> None:
     session = (await store.create_session(fresh())).id
     store.append_text(session, "m1", "void", "")
     store.drop_text(session, "m1")
@@ -159,7 +156,7 @@ async def test_text_that_is_streamed_anew_is_forgotten(store: SqliteStore) -> No
     assert [t.text for t in await store.live_texts()] == ["real"]
 
 
-async def test_the_row_keeps_usage_and_adds_tokens_up(store: SqliteStore) -> None:
+async def test_the_row_keeps_usage_and_adds_tokens_up(store: SqlStore) -> None:
     session = (await store.create_session(fresh())).id
     usage = ContextUsage(tokens=500, max=1000, percent=0, source="api")
     await store.write(session, row={"add_tokens": 500, "context_usage": usage})
@@ -168,7 +165,7 @@ async def test_the_row_keeps_usage_and_adds_tokens_up(store: SqliteStore) -> Non
     assert row.context_usage == structs.replace(usage, percent=50.0)
 
 
-async def test_sessions_are_listed_newest_first_and_filtered(store: SqliteStore) -> None:
+async def test_sessions_are_listed_newest_first_and_filtered(store: SqlStore) -> None:
     rows = [await store.create_session(fresh(title=str(n))) for n in range(3)]
     await store.write(rows[0].id, row={"archived": True})
     await store.write(rows[1].id, row={"status": "running"})
@@ -182,56 +179,8 @@ async def test_sessions_are_listed_newest_first_and_filtered(store: SqliteStore)
     assert len({r.id for r in first + rest}) == 3
 
 
-async def test_what_was_written_is_there_after_opening_again(tmp_path: Path) -> None:
-    store = await SqliteStore.open(tmp_path / "sessions.db")
-    session = (await store.create_session(fresh())).id
-    await store.write(session, [User(text="hi")])
-    epoch = store.epoch
-    await store.close()
-    again = await SqliteStore.open(tmp_path / "sessions.db")
-    assert again.epoch == epoch
-    assert [b.pos for b in await again.history(session)] == [1]
-    await again.close()
-
-
-async def test_a_newer_database_is_refused_with_a_clear_message(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.db"
-    await (await SqliteStore.open(path)).close()
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version=99")
-    db.close()
-    with pytest.raises(StorageError, match="version 99"):
-        await SqliteStore.open(path)
-
-
-async def test_a_locked_database_is_told_and_nothing_is_half_written(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = (await store.create_session(fresh())).id
-    await store.execute(lambda db: db.execute("PRAGMA busy_timeout=50"))
-    other = sqlite3.connect(store.path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StorageError, match="locked"):
-        await store.write(session, [User(text="hi")])
-    other.execute("COMMIT")
-    other.close()
-    await store.write(session, [User(text="again")])
-    assert [b.pos for b in await store.history(session)] == [1]
-
-
-async def test_a_full_disk_is_told_and_the_next_write_works(store: SqliteStore) -> None:
-    session = (await store.create_session(fresh())).id
-    pages = await store.execute(lambda db: db.execute("PRAGMA page_count").fetchone()[0])
-    await store.execute(lambda db: db.execute(f"PRAGMA max_page_count={pages + 2}"))
-    with pytest.raises(StorageError, match="disk is full"):
-        await store.write(session, [User(text="x" * 100_000)])
-    await store.execute(lambda db: db.execute("PRAGMA max_page_count=1000000"))
-    await store.write(session, [User(text="fits")])
-    assert [b.seq for b in await store.history(session)] == [1]
-
-
 async def test_what_utf8_cannot_carry_is_kept_as_a_replacement_character(
-    store: SqliteStore,
+    store: SqlStore,
 ) -> None:
     session = (await store.create_session(fresh())).id
     text = "a lone \ud800 surrogate"
@@ -241,22 +190,8 @@ async def test_what_utf8_cannot_carry_is_kept_as_a_replacement_character(
     assert kept.text == (await store.session(session)).error == "a lone \ufffd surrogate"
 
 
-async def test_what_is_acknowledged_is_synced_to_the_disk_and_streamed_text_is_not(
-    store: SqliteStore,
-) -> None:
-    """FM013: 2 is FULL, which syncs each commit; 1 is NORMAL (sqlite.org/pragma.html)."""
-    modes: list[int] = []
-
-    def note(db: sqlite3.Connection) -> None:
-        modes.append(db.execute("PRAGMA synchronous").fetchone()[0])
-
-    await store.execute(note)
-    await store._writer.run(note, durable=False)  # pyright: ignore[reportPrivateUsage]
-    assert modes == [2, 1]
-
-
 async def test_a_clock_that_jumps_changes_no_order(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FM039"""
     session = (await store.create_session(fresh())).id
@@ -269,17 +204,7 @@ async def test_a_clock_that_jumps_changes_no_order(
     assert [kept.seq for kept in await store.changes(session, 0)] == [1, 2, 3, 4]
 
 
-async def test_a_window_of_a_session_of_any_length_is_found_by_an_index(store: SqliteStore) -> None:
-    """FM041: nothing is read but what is shown."""
-    for tail in ("AND seq > 5 ORDER BY seq LIMIT 9", "AND pos < 5 ORDER BY pos DESC LIMIT 9"):
-        query = f"EXPLAIN QUERY PLAN SELECT body FROM blocks WHERE session = 'x' {tail}"
-        plan = await store.read(lambda db, query=query: db.execute(query).fetchall())
-        told = " ".join(str(step[-1]) for step in plan)
-        assert "SEARCH blocks USING" in told
-        assert "TEMP B-TREE" not in told
-
-
-async def test_a_view_shows_the_row_and_the_blocks_of_one_moment(store: SqliteStore) -> None:
+async def test_a_view_shows_the_row_and_the_blocks_of_one_moment(store: SqlStore) -> None:
     session = (await store.create_session(fresh())).id
     await store.write(session, [Message(text="before", tokens=1)])
     ended = False

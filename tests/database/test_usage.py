@@ -1,10 +1,8 @@
 """Tokens of messages that nobody counted, and what was used."""
 
-from pathlib import Path
-
 import pytest
 
-from shipmate.database.sqlite import SqliteStore
+from shipmate.database.sql_store import SqlStore
 from shipmate.database.usage import today
 from shipmate.llm.prices import Costs, Spent, Sum, cost_of
 from shipmate.protocol import Message, SessionRow, Usage, decode_block
@@ -12,8 +10,8 @@ from shipmate.protocol import Message, SessionRow, Usage, decode_block
 ROW = SessionRow(id="s1", agent="assistant", provider="a/m", project="demo")
 
 
-async def test_an_older_message_without_tokens_has_an_estimate(tmp_path: Path) -> None:
-    store = await SqliteStore.open(tmp_path / "sessions.db")
+async def test_an_older_message_without_tokens_has_an_estimate(any_store: SqlStore) -> None:
+    store = any_store
     await store.create_session(ROW)
     old = Message(id="m1", text='Half of it, and "tokens": 5 in it. ' * 10)
     counted = Message(id="m2", text="Counted.", tokens=70)
@@ -28,7 +26,6 @@ async def test_an_older_message_without_tokens_has_an_estimate(tmp_path: Path) -
         assert [m.tokens_source for m in messages] == ["estimate", "api", "api"]
         assert messages[0].tokens == pytest.approx(97, abs=10)
         assert [m.tokens for m in messages[1:]] == [70, 0]
-    await store.close()
 
 
 def test_cached_tokens_are_part_of_the_prompt_and_cost_once() -> None:
@@ -38,8 +35,8 @@ def test_cached_tokens_are_part_of_the_prompt_and_cost_once() -> None:
     assert cost_of({}, usage) == 0
 
 
-async def test_what_is_used_is_summed_by_session_and_model(tmp_path: Path) -> None:
-    store = await SqliteStore.open(tmp_path / "sessions.db")
+async def test_what_is_used_is_summed_by_session_and_model(any_store: SqlStore) -> None:
+    store = any_store
     await store.create_session(ROW)
     for model in ("a/m", "a/m", "b/n"):
         spent = Spent(model, prompt=10, cached=4, completion=5, cost=0.5)
@@ -53,4 +50,3 @@ async def test_what_is_used_is_summed_by_session_and_model(tmp_path: Path) -> No
     assert (await store.costs("s1")).session == Sum(45, 1.5)
     assert (await store.costs("other")) == Costs(day=Sum(45, 1.5), date=today())
     assert (await store.session("s1")).tokens == 45
-    await store.close()

@@ -193,6 +193,18 @@ def restore(
 
 
 @app.command()
+def migrate(
+    source: Annotated[str, typer.Option("--from", help="What it is in: sqlite.")],
+    target: Annotated[str, typer.Option("--to", help="What it goes to: postgres.")],
+    data: Data = None,
+) -> int:
+    """Move everything to the PostgreSQL database that server.database names."""
+    from shipmate.cli.moving import migrate
+
+    return migrate(data, source, target)
+
+
+@app.command()
 def pending(data: Data = None, json: Json = False) -> int:
     """List the approvals and questions that wait for you, in all sessions."""
     from shipmate.cli.rules import pending

@@ -1,9 +1,11 @@
 """`shipmate doctor`: what is there, what is missing, and how to get it."""
 
 import asyncio
+import contextlib
 import os
 import platform
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -23,6 +25,7 @@ from shipmate.config.directory import (
 from shipmate.database.backups import backups, how_to_mend
 from shipmate.database.integrity import damage
 from shipmate.database.journal import ON_A_NETWORK, network_file_system
+from shipmate.database.stores import check_driver
 from shipmate.errors import ShipmateError
 from shipmate.handlers.files import STATIC
 from shipmate.llm.detect import detect
@@ -65,12 +68,21 @@ def _findings(data: Path | None, integrity: bool) -> Iterator[Finding]:
     away = network_file_system(folder)
     detail = f"{folder}: {away}; {ON_A_NETWORK}" if away else str(folder)
     yield Finding("data directory", "note" if away else "ok", detail)
-    yield from _database(folder / DATABASE, integrity)
-    for check in (_configuration, _server, _mcp, _offline):
+    for check in (partial(_database, integrity=integrity), _configuration, _server, _mcp, _offline):
         yield from check(folder)
     yield _sandbox(folder)
     for look in (_ripgrep, _git, _page, _shell):
         yield look()
+
+
+def _postgres(url: str, integrity: bool) -> Finding:
+    try:
+        check_driver()
+        from shipmate.database.postgres import condition
+
+        return Finding("database", "ok", condition(url, full=integrity))
+    except ShipmateError as error:
+        return Finding("database", "bad", str(error))
 
 
 def _configuration(folder: Path) -> Iterator[Finding]:
@@ -94,7 +106,12 @@ def _configuration(folder: Path) -> Iterator[Finding]:
             yield Finding(f"provider {one.id}", "note", detail)
 
 
-def _database(file: Path, integrity: bool) -> Iterator[Finding]:
+def _database(folder: Path, *, integrity: bool) -> Iterator[Finding]:
+    with contextlib.suppress(ShipmateError):  # told with the configuration
+        if url := Config.load(folder).settings.server.database:
+            yield _postgres(url, integrity)
+            return
+    file = folder / DATABASE
     if not file.exists():
         yield Finding("database", "ok", "not there yet; it is made at the first start")
         return

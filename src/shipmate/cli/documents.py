@@ -11,10 +11,10 @@ import msgspec
 import typer
 
 from shipmate.app import opened
+from shipmate.cli.either import store_of
 from shipmate.cli.server_file import ask, take
 from shipmate.config import Config
-from shipmate.config.directory import DATABASE, FILES, data_directory
-from shipmate.database.sqlite import SqliteStore
+from shipmate.config.directory import FILES, data_directory
 from shipmate.errors import ShipmateError, StorageError
 from shipmate.handlers.stored import stored
 from shipmate.protocol import SessionRow
@@ -46,12 +46,10 @@ def export(session: str, form: Format, to: Path | None, data: Path | None) -> in
 
 
 async def _export(folder: Path, session: str, form: Format) -> bytes:
-    Config.load(folder).secrets.recall()
-    store = await SqliteStore.open(folder / DATABASE)
-    try:
+    config = Config.load(folder)
+    config.secrets.recall()
+    async with store_of(config) as store:
         found = await store.view(session, limit=ALL)
-    finally:
-        await store.close()
     return exported(found.row, found.blocks, form, partial(stored, folder / FILES))
 
 

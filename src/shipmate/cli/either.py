@@ -1,20 +1,22 @@
 """Work on what is kept: through the server that holds the data directory, or here."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from shipmate.cli.server_file import Running, take
+from shipmate.config import Config
 from shipmate.config.directory import DATABASE, data_directory
-from shipmate.database.sqlite import SqliteStore
+from shipmate.database.stores import open_store
+from shipmate.database.sql_store import SqlStore
 
 T = TypeVar("T")
 
 
 def either(
-    data: Path | None, there: Callable[[Running], T], here: Callable[[SqliteStore], Awaitable[T]]
+    data: Path | None, there: Callable[[Running], T], here: Callable[[SqlStore], Awaitable[T]]
 ) -> T:
     """Through the server when one holds the directory, else in the database itself."""
     folder = data_directory(data)
@@ -24,9 +26,16 @@ def either(
         return asyncio.run(_here(folder, here))
 
 
-async def _here(folder: Path, work: Callable[[SqliteStore], Awaitable[T]]) -> T:
-    store = await SqliteStore.open(folder / DATABASE)
-    try:
+async def _here(folder: Path, work: Callable[[SqlStore], Awaitable[T]]) -> T:
+    async with store_of(Config.load(folder)) as store:
         return await work(store)
+
+
+@asynccontextmanager
+async def store_of(config: Config) -> AsyncGenerator[SqlStore]:
+    """What the directory's server would hold, for as long as the context lasts."""
+    store = await open_store(config.settings.server.database, config.data / DATABASE)
+    try:
+        yield store
     finally:
         await store.close()

@@ -12,7 +12,7 @@ from shipmate.cli.either import either
 from shipmate.cli.server_file import Running, call
 from shipmate.config import Config
 from shipmate.config.directory import data_directory
-from shipmate.database.sqlite import SqliteStore
+from shipmate.database.sql_store import SqlStore
 from shipmate.protocol import ApprovalRequest, Pending, SessionRow
 from shipmate.safety.rules.rule import Rule
 from shipmate.safety.rules.trial import Trial
@@ -92,7 +92,7 @@ def pending(data: Path | None, json: bool) -> int:
     def there(server: Running) -> list[_Waiting]:
         return msgspec.convert(call(server, "GET", "/api/agent/pending"), _WaitingList).waiting
 
-    async def here(store: SqliteStore) -> list[_Waiting]:
+    async def here(store: SqlStore) -> list[_Waiting]:
         return [_Waiting(row, items) for row, items in await store.pending()]
 
     waiting = either(data, there, here)
@@ -111,7 +111,7 @@ def projects(data: Path | None) -> dict[str, ProjectSettings]:
 def _either(
     data: Path | None, there: Callable[[Running], T], here: Callable[[RuleBook], Awaitable[T]]
 ) -> T:
-    async def opened(store: SqliteStore) -> T:
+    async def opened(store: SqlStore) -> T:
         return await here(RuleBook(store, projects(data)))
 
     return either(data, there, opened)

@@ -30,7 +30,7 @@ from shipmate.config.directory import (
 )
 from shipmate.database.daily import keep_daily
 from shipmate.database.journal import ON_A_NETWORK, network_file_system
-from shipmate.database.users import has_users
+from shipmate.database.stores import has_users
 from shipmate.errors import ConfigError, ConflictError, ShipmateError
 from shipmate.faults import point
 from shipmate.handlers.gate import Gate
@@ -81,7 +81,7 @@ def serve(options: Options) -> int:
     with held(data):
         config = Config.load(data)
         host = options.host or config.settings.server.host
-        check_host(host, data / DATABASE, config.settings.server.public_url)
+        check_host(host, config)
         listening = listen(
             host,
             config.settings.server.port if options.port is None else options.port,
@@ -91,11 +91,13 @@ def serve(options: Options) -> int:
     return 0
 
 
-def check_host(host: str, database: Path, public_url: str) -> None:
+def check_host(host: str, config: Config) -> None:
     """Other machines reach only a server where people sign in with passwords."""
+    server = config.settings.server
+    public_url = server.public_url
     if host in LOOPBACK:
         return
-    if not has_users(database):
+    if not has_users(server.database, config.data / DATABASE):
         raise ConfigError(
             f"The host {host!r} can be reached from other machines, and nobody has a password. Add"
             " a user first (`shipmate user add NAME --role admin`), or listen on 127.0.0.1 and use"
@@ -162,7 +164,7 @@ async def _serve(config: Config, listening: socket.socket, options: Options) -> 
             _on_signal(number, signals)
         ending = asyncio.ensure_future(_end_when_asked(signals, parts, house, server))
         settling = asyncio.ensure_future(_settle(parts, house, gate))
-        backing_up = asyncio.ensure_future(keep_daily(parts.store.path))
+        backing_up = asyncio.ensure_future(keep_daily(parts.store.file))
         parts.audit.tell("server_started", what={"address": address, "port": port})
         try:
             with watched(asyncio.get_running_loop()):

@@ -12,7 +12,7 @@ from shipmate.cli.either import either
 from shipmate.cli.server_file import Running, call, read
 from shipmate.config.directory import data_directory
 from shipmate.database.keys import ApiToken, Keys
-from shipmate.database.sqlite import SqliteStore
+from shipmate.database.sql_store import SqlStore
 from shipmate.errors import ConflictError
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ def link(data: Path | None) -> int:
 def _either(
     data: Path | None, there: Callable[[Running], T], here: Callable[[Keys], Awaitable[T]]
 ) -> T:
-    async def opened(store: SqliteStore) -> T:
+    async def opened(store: SqlStore) -> T:
         return await here(await Keys.open(store))
 
     return either(data, there, opened)

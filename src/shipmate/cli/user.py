@@ -15,7 +15,7 @@ from shipmate.cli.server_file import Running, call
 from shipmate.config import Config
 from shipmate.config.directory import data_directory
 from shipmate.database.keys import Keys
-from shipmate.database.sqlite import SqliteStore
+from shipmate.database.sql_store import SqlStore
 from shipmate.database.users import User, Users
 from shipmate.errors import ShipmateError
 from shipmate.handlers.people import add_user, hashed, remove_user
@@ -111,7 +111,7 @@ def _new_password(name: str, *, stdin: bool) -> str:
 def _either(
     data: Path | None, there: Callable[[Running], T], here: Callable[[Here], Awaitable[T]]
 ) -> T:
-    async def work(store: SqliteStore) -> T:
+    async def work(store: SqlStore) -> T:
         config = Config.load(data_directory(data))
         return await here(Here(await Users.open(store), await Keys.open(store), config))
 

@@ -31,6 +31,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Behind a proxy: the exact address in the browser, such as `https://ship.example.org`."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses or networks of the proxies in front, whose `X-Forwarded-For` is believed."""
+    database: str = ""
+    """`postgresql://USER@HOST/NAME`; empty: `sessions.db` in the data directory."""
     resume_once: bool = False
     """A round that was cut off goes on by itself at the start, once."""
 
@@ -40,11 +42,24 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         url = urlsplit(self.public_url)
         if self.public_url and (not url.hostname or "@" in url.netloc or url.path.strip("/")):
             raise ValueError(f"public_url is a scheme and a host, no path: {self.public_url!r}")
+        check_database(self.database)
         for proxy in self.trusted_proxies:
             try:
                 ip_network(proxy)
             except ValueError as error:
                 raise ValueError(f"trusted_proxies has {proxy!r}, which is no address") from error
+
+
+def check_database(url: str) -> None:
+    if not url:
+        return
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise ValueError(f"database must begin with postgresql:// or be empty: {url!r}")
+    if urlsplit(url).password is not None or "password=" in urlsplit(url).query:
+        raise ValueError(
+            "database must hold no password; PostgreSQL's own ways give it: PGPASSWORD, or a file "
+            "~/.pgpass"
+        )
 
 
 class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):

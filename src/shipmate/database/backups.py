@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from shipmate.database.integrity import DamagedError, damage
-from shipmate.database.writer import explain
+from shipmate.database.sqlite_engine import explain
 from shipmate.errors import ShipmateError, StorageError
 
 Kind: TypeAlias = Literal["daily", "migration", "manual", "replaced"]

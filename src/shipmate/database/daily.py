@@ -13,11 +13,11 @@ LOOK_S = 60.0
 """How often it is looked whether one is due; nor is one made earlier than this after a start."""
 
 
-async def keep_daily(database: Path, look: float = LOOK_S) -> None:
+async def keep_daily(database: Path | None, look: float = LOOK_S) -> None:
     """Make a copy whenever the last one is a day old, until cancelled. One that fails is told
     and tried again."""
     failed = ""
-    while True:
+    while database is not None:
         await asyncio.sleep(look)
         try:
             if await asyncio.to_thread(daily_is_due, database):

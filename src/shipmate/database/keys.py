@@ -7,12 +7,12 @@ query; every change is on disk before it is answered.
 import contextlib
 import hashlib
 import secrets
-import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+from shipmate.database.connection import Connection
 from shipmate.errors import NotFoundError, ShipmateError, StorageError
 from shipmate.protocol import new_id
 
@@ -30,7 +30,7 @@ USED_EVERY_MS = 3600 * 1000
 class Writer(Protocol):
     """What of the store is needed: a transaction on its one writer."""
 
-    def execute(self, work: Callable[[sqlite3.Connection], T], /) -> Awaitable[T]: ...
+    def execute(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +126,8 @@ class Keys:
     async def sign_out_all(self, user: str, *, but: str = "") -> list[str]:
         """End all sign-ins of a user, save one; the ids of those that ended."""
         ended = [r.id for r in self._sign_ins.values() if r.user == user and r.id != but]
-        await self._writer.execute(
-            lambda db: (
-                db.execute("DELETE FROM sign_ins WHERE user = ? AND id != ?", (user, but)).rowcount
-            )
-        )
+        statement = 'DELETE FROM sign_ins WHERE "user" = ? AND id != ?'
+        await self._writer.execute(lambda db: db.execute(statement, (user, but)).rowcount)
         self._sign_ins = {k: row for k, row in self._sign_ins.items() if row.id not in ended}
         return ended
 
@@ -196,22 +193,22 @@ class Keys:
 
 
 def _read(
-    db: sqlite3.Connection,
+    db: Connection,
 ) -> tuple[list[tuple[str, str, str, int, str]], list[tuple[str, str, str, str, int, int, str]]]:
     db.execute("DELETE FROM sign_ins WHERE expires_at <= ?", (_now(),))
     return (
         db.execute(
-            "SELECT id, cookie_hash, header_hash, expires_at, user FROM sign_ins"
+            'SELECT id, cookie_hash, header_hash, expires_at, "user" FROM sign_ins'
         ).fetchall(),
         db.execute(
-            "SELECT id, name, hash, scopes, created_at, used_at, user FROM api_tokens"
+            'SELECT id, name, hash, scopes, created_at, used_at, "user" FROM api_tokens'
         ).fetchall(),
     )
 
 
-def _insert_sign_in(db: sqlite3.Connection, values: tuple[object, ...]) -> None:
+def _insert_sign_in(db: Connection, values: tuple[object, ...]) -> None:
     db.execute("INSERT INTO sign_ins VALUES (?, ?, ?, ?, ?, ?)", values)
 
 
-def _insert_token(db: sqlite3.Connection, values: tuple[object, ...]) -> None:
+def _insert_token(db: Connection, values: tuple[object, ...]) -> None:
     db.execute("INSERT INTO api_tokens VALUES (?, ?, ?, ?, ?, ?, ?)", values)

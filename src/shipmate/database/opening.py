@@ -6,10 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 from shipmate.database.backups import back_up, how_to_mend
+from shipmate.database.connection import Connection
 from shipmate.database.integrity import DamagedError, check_quickly
 from shipmate.database.journal import is_logged
 from shipmate.database.migrations import is_older, migrate
-from shipmate.database.writer import connect, explain
+from shipmate.database.sqlite_engine import connect, explain
 
 log = logging.getLogger(__name__)
 
@@ -53,5 +54,5 @@ def _mark_open(db: sqlite3.Connection, *, warn: bool) -> None:
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def mark_closed(db: sqlite3.Connection) -> None:
+def mark_closed(db: Connection) -> None:
     db.execute("DELETE FROM meta WHERE key = 'open'")

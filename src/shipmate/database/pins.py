@@ -1,9 +1,10 @@
 """What was accepted of MCP servers: each tool as it was then, as bytes that its reader knows."""
 
-import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeVar
+
+from shipmate.database.connection import Connection
 
 T = TypeVar("T")
 
@@ -11,8 +12,8 @@ T = TypeVar("T")
 class Database(Protocol):
     """What of the store is needed."""
 
-    def execute(self, work: Callable[[sqlite3.Connection], T], /) -> Awaitable[T]: ...
-    def read(self, work: Callable[[sqlite3.Connection], T], /) -> Awaitable[T]: ...
+    def execute(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...
+    def read(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...
 
 
 class Pins:
@@ -29,7 +30,10 @@ class Pins:
         """Accept these, in place of what was accepted under their names."""
         now = int(time.time() * 1000)
         rows = [(server, tool, definition, now) for tool, definition in tools.items()]
-        statement = "INSERT OR REPLACE INTO mcp_tools VALUES (?, ?, ?, ?)"
+        statement = (
+            "INSERT INTO mcp_tools VALUES (?, ?, ?, ?) ON CONFLICT (server, tool) DO UPDATE "
+            "SET definition = excluded.definition, accepted_at = excluded.accepted_at"
+        )
         await self._database.execute(lambda db: db.executemany(statement, rows).rowcount)
 
     async def forget(self, server: str) -> None:

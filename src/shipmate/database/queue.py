@@ -1,12 +1,12 @@
 """Messages that wait for their turn: the statements a transaction is made of."""
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import msgspec
 
 from shipmate.database import rows
+from shipmate.database.connection import Connection
 from shipmate.protocol import Queued, encode
 
 Revise: TypeAlias = Callable[[Sequence[Queued]], Sequence[Queued]]
@@ -14,12 +14,12 @@ Revise: TypeAlias = Callable[[Sequence[Queued]], Sequence[Queued]]
 _decode = msgspec.json.Decoder(Queued).decode
 
 
-def read_queue(db: sqlite3.Connection, session: str) -> list[Queued]:
+def read_queue(db: Connection, session: str) -> list[Queued]:
     query = "SELECT body FROM queue WHERE session = ? ORDER BY place"
     return [_decode(body) for (body,) in db.execute(query, (session,))]
 
 
-def read_waiting(db: sqlite3.Connection) -> list[str]:
+def read_waiting(db: Connection) -> list[str]:
     """Idle sessions in which something waits."""
     query = (
         "SELECT id FROM sessions WHERE status = 'idle' AND id IN (SELECT session FROM queue) "
@@ -28,8 +28,9 @@ def read_waiting(db: sqlite3.Connection) -> list[str]:
     return [session for (session,) in db.execute(query)]
 
 
-def revise_queue(db: sqlite3.Connection, session: str, revise: Revise) -> list[Queued]:
+def revise_queue(db: Connection, session: str, revise: Revise) -> list[Queued]:
     """Write the session's queue anew, as `revise` makes it; what it raises undoes all."""
+    rows.hold(db, session)
     rows.read_session(db, session)
     revised = list(revise(read_queue(db, session)))
     db.execute("DELETE FROM queue WHERE session = ?", (session,))

@@ -11,7 +11,7 @@ from shipmate.database.backups import BESIDE, copy, put_aside
 from shipmate.database.integrity import damage
 from shipmate.database.migrations import check_version, migrate
 from shipmate.database.salvage import Salvaged, salvage
-from shipmate.database.writer import connect, explain
+from shipmate.database.sqlite_engine import connect, explain
 from shipmate.errors import ShipmateError, StorageError
 from shipmate.faults import point
 from shipmate.protocol import new_id

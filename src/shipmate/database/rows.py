@@ -1,7 +1,6 @@
 """Sessions as rows, blocks as numbered JSON: the statements a transaction is made of."""
 
 import logging
-import sqlite3
 import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
@@ -9,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from shipmate.database import usage
+from shipmate.database.connection import Connection
 from shipmate.database.integrity import SESSION_HASHED, row_hash
 from shipmate.database.patched import patched
 from shipmate.database.searching import index_block, index_title
@@ -32,6 +32,7 @@ _COLUMNS = (
     "pending_question, created_at, updated_at, last_seq, tokens, context_tokens, context_max, "
     "context_source, error, untrusted, owner, readers, pinned"
 )
+_HASHED_AT = [_COLUMNS.split(", ").index(name) for name in SESSION_HASHED.split(", ")]
 _PLAIN = frozenset(
     {
         *("agent", "provider", "project", "title", "bypass_approval", "archived", "status"),
@@ -44,7 +45,6 @@ INSERT INTO blocks (session, id, pos, seq, type, body, hash) VALUES (?, ?, ?, ?,
 ON CONFLICT (session, id) DO UPDATE
 SET seq = excluded.seq, type = excluded.type, body = excluded.body, hash = excluded.hash
 """
-_HASH_SESSION = f"UPDATE sessions SET hash = row_hash({SESSION_HASHED}) WHERE id = ?"  # noqa: S608 - fixed names
 
 
 def now() -> int:
@@ -83,7 +83,7 @@ def unknown(session: str) -> NotFoundError:
     return NotFoundError(f"There is no session {session!r}. It may have been deleted.")
 
 
-def insert_session(db: sqlite3.Connection, row: SessionRow) -> SessionRow:
+def insert_session(db: Connection, row: SessionRow) -> SessionRow:
     """The row as it is kept; the one that stands where its id is known."""
     row = msgspec.structs.replace(row, created_at=now(), updated_at=now())
     db.execute(
@@ -94,20 +94,33 @@ def insert_session(db: sqlite3.Connection, row: SessionRow) -> SessionRow:
             *(row.bypass_approval, row.created_at, row.updated_at, row.owner),
         ),
     )
-    db.execute(_HASH_SESSION, (row.id,))
+    hash_sessions(db, row.id)
     kept = read_session(db, row.id)
     index_title(db, kept.id, kept.title, kept.created_at)
     return kept
 
 
-def read_session(db: sqlite3.Connection, session: str) -> SessionRow:
+def hash_sessions(db: Connection, session: str = "") -> None:
+    """Hash a session's row anew, or all of them."""
+    query = f"SELECT id, {SESSION_HASHED} FROM sessions WHERE ? = '' OR id = ?"  # noqa: S608 - fixed names
+    for name, *values in db.execute(query, (session, session)).fetchall():
+        db.execute("UPDATE sessions SET hash = ? WHERE id = ?", (row_hash(*values), name))
+
+
+def hold(db: Connection, session: str) -> None:
+    """Keep other writers from the session until the transaction ends: what is read of it now is
+    still so when it is changed."""
+    db.execute("UPDATE sessions SET id = id WHERE id = ?", (session,))
+
+
+def read_session(db: Connection, session: str) -> SessionRow:
     found = db.execute(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?", (session,)).fetchone()  # noqa: S608 - fixed names
     if found is None:
         raise unknown(session)
     return to_row(found)
 
 
-def read_sessions(db: sqlite3.Connection, sessions: Collection[str]) -> dict[str, SessionRow]:
+def read_sessions(db: Connection, sessions: Collection[str]) -> dict[str, SessionRow]:
     names = encode(list(sessions)).decode()
     query = f"SELECT {_COLUMNS} FROM sessions WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608 - fixed names
     rows = (to_row(found) for found in db.execute(query, (names,)))
@@ -118,7 +131,7 @@ SEEN = "(owner = ? OR EXISTS (SELECT 1 FROM json_each(readers) WHERE value = ?))
 """A person's own sessions, and those that are shared with them."""
 
 
-def list_sessions(db: sqlite3.Connection, wanted: SessionFilter) -> list[SessionRow]:
+def list_sessions(db: Connection, wanted: SessionFilter) -> list[SessionRow]:
     conditions: dict[str, Any] = {}
     if wanted.project:
         conditions["project = ?"] = wanted.project
@@ -144,7 +157,7 @@ def list_sessions(db: sqlite3.Connection, wanted: SessionFilter) -> list[Session
     return [to_row(row) for row in db.execute(query, (*values, wanted.limit))]
 
 
-def list_waiting(db: sqlite3.Connection) -> list[SessionRow]:
+def list_waiting(db: Connection) -> list[SessionRow]:
     """Sessions in which something waits for the user."""
     query = (
         f"SELECT {_COLUMNS} FROM sessions WHERE pending_approval != '' OR pending_question != ''"  # noqa: S608 - fixed names
@@ -153,7 +166,7 @@ def list_waiting(db: sqlite3.Connection) -> list[SessionRow]:
 
 
 def update_session(
-    db: sqlite3.Connection, session: str, changes: Mapping[str, Any], blocks: int
+    db: Connection, session: str, changes: Mapping[str, Any], blocks: int
 ) -> SessionRow:
     """Change the row and take `blocks` numbers; unknown when the session was deleted."""
     fields: dict[str, Any] = {"last_seq = last_seq + ?": blocks, "updated_at = ?": now()}
@@ -178,14 +191,15 @@ def update_session(
     found = db.execute(statement, (*fields.values(), session)).fetchone()
     if found is None:
         raise unknown(session)
-    db.execute(_HASH_SESSION, (session,))
+    values = row_hash(*(found[at] for at in _HASHED_AT))
+    db.execute("UPDATE sessions SET hash = ? WHERE id = ?", (values, session))
     row = to_row(found)
     index_title(db, session, row.title, row.created_at)
     return row
 
 
 def write_blocks(
-    db: sqlite3.Connection, session: str, blocks: Sequence[AnyBlock], changes: Mapping[str, Any]
+    db: Connection, session: str, blocks: Sequence[AnyBlock], changes: Mapping[str, Any]
 ) -> Written:
     row = update_session(db, session, changes, len(blocks))
     if spent := changes.get("usage"):
@@ -195,7 +209,7 @@ def write_blocks(
     return Written(tuple(saved), row)
 
 
-def _save(db: sqlite3.Connection, session: str, block: AnyBlock, seq: int, at: int) -> Saved:
+def _save(db: Connection, session: str, block: AnyBlock, seq: int, at: int) -> Saved:
     pos = block.pos or _place(db, session, block.id) or seq
     block = msgspec.structs.replace(block, session=session, pos=pos, seq=seq, at=block.at or at)
     body = encode(block)
@@ -209,13 +223,13 @@ def _save(db: sqlite3.Connection, session: str, block: AnyBlock, seq: int, at: i
     return Saved(block, body)
 
 
-def _place(db: sqlite3.Connection, session: str, block: str) -> int:
+def _place(db: Connection, session: str, block: str) -> int:
     query = "SELECT pos FROM blocks WHERE session = ? AND id = ?"
     found = db.execute(query, (session, block)).fetchone()
     return found[0] if found else 0
 
 
-def read_block(db: sqlite3.Connection, session: str, block: str) -> AnyBlock:
+def read_block(db: Connection, session: str, block: str) -> AnyBlock:
     read_session(db, session)
     query = "SELECT body FROM blocks WHERE session = ? AND id = ?"
     found = db.execute(query, (session, block)).fetchone()
@@ -226,7 +240,7 @@ def read_block(db: sqlite3.Connection, session: str, block: str) -> AnyBlock:
     return decoded
 
 
-def read_blocks(db: sqlite3.Connection, tail: str, *values: Any, size: int = 1 << 62) -> list[Kept]:
+def read_blocks(db: Connection, tail: str, *values: Any, size: int = 1 << 62) -> list[Kept]:
     """`size`: bytes after which no more are read."""
     query = f"SELECT pos, seq, type, body FROM blocks WHERE session = ? {tail}"  # noqa: S608 - ours
     found: list[Kept] = []
@@ -240,7 +254,7 @@ def read_blocks(db: sqlite3.Connection, tail: str, *values: Any, size: int = 1 <
 
 
 def read_several(
-    db: sqlite3.Connection, wanted: Sequence[tuple[str, str]]
+    db: Connection, wanted: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], Kept]:
     """Blocks by session and id; those that are gone are left out."""
     found: dict[tuple[str, str], Kept] = {}
@@ -260,9 +274,7 @@ def _is_json(body: bytes) -> bool:
     return True
 
 
-def fill_session(
-    db: sqlite3.Connection, row: SessionRow, blocks: Sequence[tuple[str, Kept]]
-) -> SessionRow:
+def fill_session(db: Connection, row: SessionRow, blocks: Sequence[tuple[str, Kept]]) -> SessionRow:
     """A new session with blocks that are numbered already; the one that stands where its id is
     known."""
     if db.execute("SELECT 1 FROM sessions WHERE id = ?", (row.id,)).fetchone():
@@ -270,7 +282,7 @@ def fill_session(
     insert_session(db, row)
     values = [(row.id, block, k.pos, k.seq, k.type, k.json) for block, k in blocks]
     db.executemany(_SAVE, [(*v, row_hash(*v)) for v in values])
-    db.execute("INSERT OR IGNORE INTO unindexed (session) VALUES (?)", (row.id,))
+    db.execute("INSERT INTO unindexed (session) VALUES (?) ON CONFLICT DO NOTHING", (row.id,))
     changes = {
         "created_at": row.created_at or now(),
         "add_tokens": row.tokens,

@@ -1,9 +1,9 @@
 """The user's rules as rows: the statements a transaction is made of."""
 
-import sqlite3
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from shipmate.database.connection import Connection
 from shipmate.database.rows import now
 from shipmate.errors import NotFoundError
 from shipmate.safety.rules.rule import Rule
@@ -18,18 +18,18 @@ RETURNING {_COLUMNS}
 """  # noqa: S608 - fixed names
 
 
-def read_rules(db: sqlite3.Connection) -> tuple[Rule, ...]:
+def read_rules(db: Connection) -> tuple[Rule, ...]:
     """All of them, the oldest first."""
-    query = f"SELECT {_COLUMNS} FROM rules ORDER BY created_at, rowid"  # noqa: S608 - fixed names
+    query = f"SELECT {_COLUMNS} FROM rules ORDER BY created_at, id"  # noqa: S608 - fixed names
     return tuple(_rule(*row) for row in db.execute(query))
 
 
-def insert_rules(db: sqlite3.Connection, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+def insert_rules(db: Connection, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """Keep rules, those as well that were there already: these are in force again."""
     return tuple(_insert(db, rule) for rule in rules)
 
 
-def _insert(db: sqlite3.Connection, rule: Rule) -> Rule:
+def _insert(db: Connection, rule: Rule) -> Rule:
     values = (
         *(rule.id, rule.effect, rule.text, rule.scope, rule.project, rule.session),
         *(rule.enabled, rule.created_at or now(), rule.approval),
@@ -37,7 +37,7 @@ def _insert(db: sqlite3.Connection, rule: Rule) -> Rule:
     return _rule(*db.execute(_INSERT, values).fetchone())
 
 
-def change_rule(db: sqlite3.Connection, rule: str, revise: Callable[[Rule], Rule]) -> Rule:
+def change_rule(db: Connection, rule: str, revise: Callable[[Rule], Rule]) -> Rule:
     """Revise a rule. One that becomes the same as another takes its place."""
     query = f"SELECT {_COLUMNS} FROM rules WHERE id = ?"  # noqa: S608 - fixed names
     found = db.execute(query, (rule,)).fetchone()
@@ -56,7 +56,7 @@ def unknown(rule: str) -> NotFoundError:
     return NotFoundError(f"There is no rule {rule!r}; it may have been removed.")
 
 
-def delete_rule(db: sqlite3.Connection, rule: str) -> None:
+def delete_rule(db: Connection, rule: str) -> None:
     if not db.execute("DELETE FROM rules WHERE id = ?", (rule,)).rowcount:
         raise unknown(rule)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from shipmate.database.integrity import HASHED, hashed_of, row_hash
 from shipmate.database.migrations import migrate
-from shipmate.database.writer import connect
+from shipmate.database.sqlite_engine import connect
 from shipmate.errors import StorageError
 
 TABLES = ("meta", "sessions", "blocks", "queue", "users", "api_tokens", "sign_ins")

@@ -1,14 +1,14 @@
-"""Words in SQLite: FTS5 beside the rows, kept and removed in the transactions that change them."""
+"""Words beside the rows: kept and removed in the transactions that change them."""
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
+from shipmate.database.connection import Connection
 from shipmate.database import words
 from shipmate.database.integrity import words_hash
-from shipmate.database.query import Term
+from shipmate.database.finding import Field, Finder
 from shipmate.database.store import Indexing, Match, SearchFilter
 from shipmate.database.texts import role, texts
 from shipmate.protocol import AnyBlock, decode_kept
@@ -30,18 +30,18 @@ _ENDLESS = 1 << 62
 # --- kept ---------------------------------------------------------------------------------
 
 
-def index_block(db: sqlite3.Connection, session: str, block: AnyBlock) -> None:
+def index_block(db: Connection, session: str, block: AnyBlock) -> None:
     text = "\n".join(one for one in texts(block) if one)[:MOST_INDEXED]
     parts, wholes = words.indexed(text)
     _index(db, session, block.id, role(block), block.at, (parts, wholes, ""))
 
 
-def index_title(db: sqlite3.Connection, session: str, title: str, at: int) -> None:
+def index_title(db: Connection, session: str, title: str, at: int) -> None:
     _index(db, session, "", "title", at, ("", "", " ".join(words.indexed(title)).strip()))
 
 
 def _index(
-    db: sqlite3.Connection,
+    db: Connection,
     session: str,
     block: str,
     whose: str,
@@ -65,7 +65,7 @@ def _index(
     db.execute(insert, (number, *columns))
 
 
-def _free(db: sqlite3.Connection, at: int) -> int:
+def _free(db: Connection, at: int) -> int:
     first = min(max(at, 0), _LATEST) << _SLOTS
     query = "SELECT max(id) FROM indexed WHERE id >= ? AND id < ?"
     last = db.execute(query, (first, first + (1 << _SLOTS))).fetchone()[0]
@@ -75,7 +75,7 @@ def _free(db: sqlite3.Connection, at: int) -> int:
 # --- what was there before ------------------------------------------------------------------
 
 
-def index_piece(db: sqlite3.Connection) -> bool:
+def index_piece(db: Connection) -> bool:
     """Index some blocks of a session that was there before; False: there is none left."""
     query = (
         "SELECT u.session, u.after, s.title, s.created_at FROM unindexed u "
@@ -109,7 +109,7 @@ def _decoded(body: bytes) -> AnyBlock | None:
         return None
 
 
-def indexing(db: sqlite3.Connection) -> Indexing | None:
+def indexing(db: Connection) -> Indexing | None:
     """None: all there is can be found."""
     left = db.execute("SELECT count(*) FROM unindexed").fetchone()[0]
     of = db.execute("SELECT count(*) FROM sessions").fetchone()[0]
@@ -119,22 +119,20 @@ def indexing(db: sqlite3.Connection) -> Indexing | None:
 # --- looked for -----------------------------------------------------------------------------
 
 
-def matches(db: sqlite3.Connection, wanted: SearchFilter) -> list[Match]:
+def matches(db: Connection, wanted: SearchFilter, finder: Finder) -> list[Match]:
     """Blocks that have all terms, the newest first."""
-    found = _rows(db, wanted, "{parts wholes}", "f.parts", wanted.limit)
-    return [Match(*row) for row in found]
+    return [Match(*row) for row in _rows(db, wanted, finder, "said", "f.parts", wanted.limit)]
 
 
-def titles(db: sqlite3.Connection, wanted: SearchFilter) -> list[Match]:
+def titles(db: Connection, wanted: SearchFilter, finder: Finder) -> list[Match]:
     """Titles that have all terms, of the sessions that began last first."""
-    found = _rows(db, wanted, "{title}", "f.title", wanted.limit)
-    return [Match(*row) for row in found]
+    return [Match(*row) for row in _rows(db, wanted, finder, "named", "f.title", wanted.limit)]
 
 
-def newest_of_sessions(db: sqlite3.Connection, wanted: SearchFilter) -> list[Match]:
+def newest_of_sessions(db: Connection, wanted: SearchFilter, finder: Finder) -> list[Match]:
     """The newest match of each session, of `limit` sessions; of `MOST_SCANNED` matches."""
     newest: dict[str, Match] = {}
-    for row in _rows(db, wanted, "{parts wholes}", "''", MOST_SCANNED):
+    for row in _rows(db, wanted, finder, "said", "''", MOST_SCANNED):
         match = Match(*row)
         newest.setdefault(match.session, match)
         if len(newest) == wanted.limit:
@@ -143,22 +141,20 @@ def newest_of_sessions(db: sqlite3.Connection, wanted: SearchFilter) -> list[Mat
 
 
 def _rows(
-    db: sqlite3.Connection, wanted: SearchFilter, columns: str, shown: str, limit: int
+    db: Connection, wanted: SearchFilter, finder: Finder, field: Field, shown: str, limit: int
 ) -> Iterable[Any]:
     if not wanted.terms:
         return ()
     conditions, values = _conditions(wanted)
-    # CROSS JOIN: in this order, so that the newest are found first and the search can end
     query = (
-        f"SELECT i.id, i.session, i.block, i.role, {shown} FROM search f "  # noqa: S608 - fixed words
-        "CROSS JOIN indexed i ON i.id = f.rowid CROSS JOIN sessions s ON s.id = i.session "
-        f"WHERE search MATCH ? AND f.rowid >= ? AND f.rowid < ? {conditions} "
+        f"SELECT i.id, i.session, i.block, i.role, {shown} FROM {finder.source} "  # noqa: S608 - fixed words
+        f"WHERE {finder.condition(field)} AND f.rowid >= ? AND f.rowid < ? {conditions} "
         "ORDER BY f.rowid DESC LIMIT ?"
     )
     first = min(wanted.since, _LATEST) << _SLOTS
     last = (min(wanted.until, _LATEST) + 1) << _SLOTS if wanted.until else _ENDLESS
     end = min(wanted.before or _ENDLESS, last)
-    match = f"{columns} : ({_expression(wanted.terms)})"
+    match = finder.expression(field, wanted.terms)
     return db.execute(query, (match, first, end, *values, limit))
 
 
@@ -179,14 +175,3 @@ def _conditions(wanted: SearchFilter) -> tuple[str, Sequence[Any]]:
 
 
 _SEEN = "(s.owner = ? OR EXISTS (SELECT 1 FROM json_each(s.readers) WHERE value = ?))"
-
-
-def _expression(terms: Iterable[Term]) -> str:
-    """In the words of FTS5. Every word is quoted: none is an operator."""
-    return " AND ".join(map(_phrase, terms))
-
-
-def _phrase(term: Term) -> str:
-    star = " *" if term.prefix else ""
-    phrase = " + ".join(f'"{part}"' for part in term.parts) + star
-    return f'({phrase} OR "{term.whole}"{star})' if term.whole else f"({phrase})"

@@ -1,15 +1,15 @@
 """Stored files that blocks show: which go with a session, and who may see one."""
 
 import re
-import sqlite3
 
+from shipmate.database.connection import Connection
 from shipmate.database.rows import SEEN, unknown
 
 _SHOWING = "SELECT body FROM blocks WHERE type IN ('attachment', 'tool_result')"
 _FILE = re.compile(rb'"file":"([A-Za-z0-9_-]{1,100})"')
 
 
-def delete_session(db: sqlite3.Connection, session: str) -> set[str]:
+def delete_session(db: Connection, session: str) -> set[str]:
     """Remove all of it; the ids of the stored files that it showed."""
     files = set[str]()
     for (body,) in db.execute(f"{_SHOWING} AND session = ?", (session,)):
@@ -19,7 +19,7 @@ def delete_session(db: sqlite3.Connection, session: str) -> set[str]:
     return files
 
 
-def unused(db: sqlite3.Connection, files: set[str]) -> set[str]:
+def unused(db: Connection, files: set[str]) -> set[str]:
     """Those of them that nothing shows any more. Looks through all blocks that show files."""
     left = set(files)
     for query in (_SHOWING, "SELECT body FROM queue"):
@@ -28,7 +28,7 @@ def unused(db: sqlite3.Connection, files: set[str]) -> set[str]:
     return left
 
 
-def shows(db: sqlite3.Connection, file: str, seen_by: str) -> bool:
+def shows(db: Connection, file: str, seen_by: str) -> bool:
     """Whether a session that this person may see shows the stored file."""
     seen = f"SELECT id FROM sessions WHERE {SEEN}"  # noqa: S608 - fixed names
     query = f"{_SHOWING} AND session IN ({seen}) AND instr(body, ?) LIMIT 1"

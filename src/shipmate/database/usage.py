@@ -1,12 +1,12 @@
 """What was used: a row for each session, day and model. It stays when a session is deleted."""
 
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
 
+from shipmate.database.connection import Connection
 from shipmate.llm.prices import Costs, Spent, Sum
 from shipmate.protocol import BUDGET, CONTINUE, AskUser, decode_block
 
@@ -44,41 +44,40 @@ def days_ago(days: int) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(time.time() - 86_400 * days))
 
 
-def add(db: sqlite3.Connection, session: str, spent: Spent) -> None:
+def add(db: Connection, session: str, spent: Spent) -> None:
     counts = (spent.prompt, spent.cached, spent.completion, spent.cost)
     db.execute(_ADD, (session, today(), spent.model, *counts, session))
 
 
-def listed(
-    db: sqlite3.Connection, session: str, since: str, owner: str | None = None
-) -> list[UsageRow]:
+def listed(db: Connection, session: str, since: str, owner: str | None = None) -> list[UsageRow]:
     """From the day `since` on, the newest day first; of one session, or of all (empty), or of
     those of one `owner`."""
     query = (
         "SELECT session, day, model, requests, prompt, cached, completion, cost FROM usage "
-        "WHERE day >= ? AND (? = '' OR session = ?) AND (? IS NULL OR owner = ?) "
+        "WHERE day >= ? AND (? = '' OR session = ?) AND owner = coalesce(?, owner) "
         "ORDER BY day DESC, cost DESC, session, model"
     )
-    return [UsageRow(*row) for row in db.execute(query, (since, session, session, owner, owner))]
+    return [UsageRow(*row) for row in db.execute(query, (since, session, session, owner))]
 
 
-def costs(db: sqlite3.Connection, session: str) -> Costs:
+def costs(db: Connection, session: str) -> Costs:
     """What a session has taken in all, and what all sessions have taken today."""
     day = today()
     return Costs(_sum(db, "session", session), _sum(db, "day", day), day, _raised(db, day))
 
 
-def _sum(db: sqlite3.Connection, column: str, value: str) -> Sum:
-    query = f"SELECT total(prompt + completion), total(cost) FROM usage WHERE {column} = ?"  # noqa: S608 - fixed names
+def _sum(db: Connection, column: str, value: str) -> Sum:
+    sums = "coalesce(sum(prompt + completion), 0), coalesce(sum(cost), 0.0)"
+    query = f"SELECT {sums} FROM usage WHERE {column} = ?"  # noqa: S608 - fixed names
     tokens, cost = db.execute(query, (value,)).fetchone()
     return Sum(int(tokens), cost)
 
 
-def _raised(db: sqlite3.Connection, day: str) -> Mapping[str, int]:
+def _raised(db: Connection, day: str) -> Mapping[str, int]:
     """How many questions about the limits of a day raised one, in all sessions, by kind."""
-    query = "SELECT id, body FROM blocks WHERE type = 'ask_user' AND id GLOB ?"
+    query = "SELECT id, body FROM blocks WHERE type = 'ask_user' AND id LIKE ?"
     found = Counter[str]()
-    for name, body in db.execute(query, (f"{BUDGET}-*day-{day}-*",)):
+    for name, body in db.execute(query, (f"{BUDGET}-%day-{day}-%",)):
         block = decode_block(body)
         if isinstance(block, AskUser) and block.result == CONTINUE:
             found[name.removeprefix(f"{BUDGET}-").rpartition("-")[0]] += 1

@@ -6,14 +6,14 @@ answered. The empty name is the person at the machine, who owns all while there 
 
 import json
 import re
-import sqlite3
 import time
 import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
 
-from shipmate.database.integrity import SESSION_HASHED
+from shipmate.database.connection import Connection
+from shipmate.database.rows import hash_sessions
 from shipmate.errors import ConflictError, NotFoundError, ShipmateError
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ _NAME = re.compile(r"\w[\w.@-]{0,63}")
 class Writer(Protocol):
     """What of the store is needed: a transaction on its one writer."""
 
-    def execute(self, work: Callable[[sqlite3.Connection], T], /) -> Awaitable[T]: ...
+    def execute(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,21 +126,6 @@ class Users:
             raise ConflictError(f"{but.name} is the only admin; make another one first.")
 
 
-def has_users(path: object) -> bool:
-    """Whether a database has somebody who can sign in with a password; it may not be there, or
-    be of a version without users."""
-    try:
-        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    except sqlite3.Error:
-        return False
-    try:
-        return db.execute("SELECT 1 FROM users WHERE NOT disabled").fetchone() is not None
-    except sqlite3.Error:
-        return False
-    finally:
-        db.close()
-
-
 def _role(text: str) -> Role:
     for role in ROLES:
         if text == role:
@@ -148,15 +133,15 @@ def _role(text: str) -> Role:
     raise ShipmateError(f"Unknown role {text!r}; there are {', '.join(ROLES)}.")
 
 
-def _read(db: sqlite3.Connection) -> list[User]:
+def _read(db: Connection) -> list[User]:
     rows = db.execute("SELECT name, role, password, disabled, created_at FROM users")
     return [User(name, role, secret, bool(off), at) for name, role, secret, off, at in rows]
 
 
-_OWNED = {"sessions": "owner", "usage": "owner", "api_tokens": "user", "sign_ins": "user"}
+_OWNED = {"sessions": "owner", "usage": "owner", "api_tokens": '"user"', "sign_ins": '"user"'}
 
 
-def _insert(db: sqlite3.Connection, user: User, *, adopt: bool) -> None:
+def _insert(db: Connection, user: User, *, adopt: bool) -> None:
     db.execute(
         "INSERT INTO users VALUES (?, ?, ?, ?, ?)",
         (user.name, user.role, user.password, user.disabled, user.created_at),
@@ -164,21 +149,17 @@ def _insert(db: sqlite3.Connection, user: User, *, adopt: bool) -> None:
     if adopt:
         for table, column in _OWNED.items():
             db.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ''", (user.name,))  # noqa: S608 - fixed names
-        _hash_anew(db)
+        hash_sessions(db)
 
 
-def _delete(db: sqlite3.Connection, name: str) -> None:
+def _delete(db: Connection, name: str) -> None:
     db.execute("DELETE FROM users WHERE name = ?", (name,))
-    db.execute("DELETE FROM sign_ins WHERE user = ?", (name,))
-    db.execute("DELETE FROM api_tokens WHERE user = ?", (name,))
+    db.execute('DELETE FROM sign_ins WHERE "user" = ?', (name,))
+    db.execute('DELETE FROM api_tokens WHERE "user" = ?', (name,))
     db.execute("UPDATE sessions SET owner = '' WHERE owner = ?", (name,))
     db.execute("UPDATE usage SET owner = '' WHERE owner = ?", (name,))
     shared = "SELECT id, readers FROM sessions WHERE readers != '[]'"
     for session, readers in db.execute(shared).fetchall():
         left = json.dumps([one for one in json.loads(readers) if one != name])
         db.execute("UPDATE sessions SET readers = ? WHERE id = ?", (left, session))
-    _hash_anew(db)
-
-
-def _hash_anew(db: sqlite3.Connection) -> None:
-    db.execute(f"UPDATE sessions SET hash = row_hash({SESSION_HASHED})")  # noqa: S608 - fixed names
+    hash_sessions(db)

@@ -9,9 +9,9 @@ from shipmate.faults import point
 from shipmate.protocol import new_id
 
 
-def scripts() -> list[tuple[int, str]]:
-    """Number and text of each migration, in order."""
-    files = [f for f in resources.files(__name__).iterdir() if f.name.endswith(".sql")]
+def scripts(engine: str = "") -> list[tuple[int, str]]:
+    """Number and text of each migration, in order: SQLite's, or those of an engine's folder."""
+    files = [f for f in (resources.files(__name__) / engine).iterdir() if f.name.endswith(".sql")]
     return sorted((int(f.name.split("_")[0]), f.read_text("utf-8")) for f in files)
 
 
@@ -22,7 +22,10 @@ def version_of(db: sqlite3.Connection) -> int:
 
 def check_version(db: sqlite3.Connection) -> None:
     """Refuse a database of a newer version: writing to it could lose what it holds."""
-    have, known = version_of(db), scripts()[-1][0]
+    check_known(version_of(db), scripts()[-1][0])
+
+
+def check_known(have: int, known: int) -> None:
     if have > known:
         raise StorageError(
             f"The database has version {have}, this shipmate knows up to {known}. "

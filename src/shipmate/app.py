@@ -13,9 +13,9 @@ from shipmate.config import Config
 from shipmate.config.directory import DATABASE, FILES, MCP, MODELS
 from shipmate.config.first_run import set_up_found
 from shipmate.database.keys import Keys
-from shipmate.database.stores import open_store
 from shipmate.database.pins import Pins
 from shipmate.database.sql_store import SqlStore
+from shipmate.database.stores import open_store
 from shipmate.database.users import Users
 from shipmate.errors import ConfigError
 from shipmate.github.client import GitHub

@@ -10,7 +10,7 @@ from shipmate.agent.profile import ASSISTANT, Agent, Team
 from shipmate.app import installer_of, mcp_pool, repositories_of
 from shipmate.config import Config
 from shipmate.database.keys import Keys
-from shipmate.database.sqlite import SqliteStore
+from shipmate.database.stores import open_store
 from shipmate.database.users import Users
 from shipmate.handlers.fetches import Fetches
 from shipmate.handlers.gate import Gate
@@ -64,13 +64,13 @@ class Whole:
 
 @asynccontextmanager
 async def whole(
-    folder: Path, steps: Iterable[Step] = (), *, pause: float = 0
+    folder: Path, steps: Iterable[Step] = (), *, pause: float = 0, database: str = ""
 ) -> AsyncGenerator[Whole]:
     project = folder / "demo"
     project.mkdir(exist_ok=True)
     config = Config.load(folder)
     config.set("projects.demo", {"path": str(project)})
-    store = await SqliteStore.open(folder / "sessions.db")
+    store = await open_store(database, folder / "sessions.db")
     keys = await Keys.open(store)
     model = ScriptedModel(steps, pause=pause)
 

@@ -26,9 +26,10 @@ TYPED = {
 }
 
 
-@pytest.fixture
-async def house(tmp_path: Path) -> AsyncGenerator[Whole]:
-    async with whole(tmp_path, [say("Done.") for _ in range(9)]) as house:
+@pytest.fixture(params=["sqlite", "postgres"])
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Whole]:
+    url = request.getfixturevalue("postgres") if request.param == "postgres" else ""
+    async with whole(tmp_path, [say("Done.") for _ in range(9)], database=url) as house:
         yield house
 
 

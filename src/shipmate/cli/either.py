@@ -9,8 +9,8 @@ from typing import TypeVar
 from shipmate.cli.server_file import Running, take
 from shipmate.config import Config
 from shipmate.config.directory import DATABASE, data_directory
-from shipmate.database.stores import open_store
 from shipmate.database.sql_store import SqlStore
+from shipmate.database.stores import open_store
 
 T = TypeVar("T")
 

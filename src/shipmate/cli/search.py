@@ -14,7 +14,7 @@ from shipmate.cli.server_file import Running, call
 from shipmate.config import Config
 from shipmate.config.directory import data_directory
 from shipmate.database.query import MOST_CHARACTERS, parse
-from shipmate.database.sqlite import SqliteStore
+from shipmate.database.sql_store import SqlStore
 from shipmate.database.store import SearchFilter
 from shipmate.errors import NotFoundError, ShipmateError
 from shipmate.safety.unseen import visible
@@ -49,7 +49,7 @@ def search_for(wanted: Wanted, data: Path | None, json: bool) -> int:
         given = {"q": words, "project": wanted.project, "owner": "all", **rest}
         return msgspec.convert(call(server, "GET", f"{_PATH}?{urlencode(given)}"), SearchAnswer)
 
-    async def here(store: SqliteStore) -> SearchAnswer:
+    async def here(store: SqlStore) -> SearchAnswer:
         project = _project(data, wanted.project)
         return await search(store, SearchFilter(parse(words), project, **rest))
 

@@ -30,7 +30,7 @@ class Fts5:
         "search f CROSS JOIN indexed i ON i.id = f.rowid CROSS JOIN sessions s ON s.id = i.session"
     )
 
-    def condition(self, field: Field) -> str:  # noqa: ARG002 - it stands in the expression
+    def condition(self, field: Field) -> str:
         return "search MATCH ?"
 
     def expression(self, field: Field, terms: Iterable[Term]) -> str:
@@ -49,7 +49,7 @@ class TsQuery:
     def condition(self, field: Field) -> str:
         return f"f.{field} @@ ?::tsquery"
 
-    def expression(self, field: Field, terms: Iterable[Term]) -> str:  # noqa: ARG002 - it stands in the condition
+    def expression(self, field: Field, terms: Iterable[Term]) -> str:
         return " & ".join(map(self._term, terms))
 
     def _term(self, term: Term) -> str:

@@ -253,9 +253,7 @@ def read_blocks(db: Connection, tail: str, *values: Any, size: int = 1 << 62) ->
     return found
 
 
-def read_several(
-    db: Connection, wanted: Sequence[tuple[str, str]]
-) -> dict[tuple[str, str], Kept]:
+def read_several(db: Connection, wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Kept]:
     """Blocks by session and id; those that are gone are left out."""
     found: dict[tuple[str, str], Kept] = {}
     for session, block in wanted:

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from shipmate.database.connection import Connection
 from shipmate.database import words
-from shipmate.database.integrity import words_hash
+from shipmate.database.connection import Connection
 from shipmate.database.finding import Field, Finder
+from shipmate.database.integrity import words_hash
 from shipmate.database.store import Indexing, Match, SearchFilter
 from shipmate.database.texts import role, texts
 from shipmate.protocol import AnyBlock, decode_kept

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import cast
 
 from shipmate.database.connection import Connection
+from shipmate.database.finding import Finder, Fts5
 from shipmate.database.integrity import DamagedError, add_functions
 from shipmate.database.journal import file_system_of, journal_on
-from shipmate.database.finding import Finder, Fts5
 from shipmate.errors import StorageError
 
 BUSY_SECONDS = 5.0

@@ -14,7 +14,7 @@ CREATE FUNCTION words_vector(words TEXT) RETURNS tsvector LANGUAGE plpgsql IMMUT
 BEGIN
     RETURN (
         SELECT coalesce(string_agg(
-            ''''' || replace(replace(left(word, 500), '\', '\\'), ''''', ''''''') || ''':'
+            '''' || replace(replace(left(word, 500), '\', '\\'), '''', '''''') || ''':'
             || least(place, 16383), ' '
         ), '')::tsvector
         FROM unnest(string_to_array(words, ' ')) WITH ORDINALITY AS each (word, place)

@@ -232,3 +232,13 @@ async def test_a_view_shows_the_row_and_the_blocks_of_one_moment(store: SqlStore
             assert [block.id for block in view.pending] == [
                 *filter(None, [view.row.pending_approval])
             ]
+
+
+async def test_sessions_are_counted_by_project_and_state(store: SqlStore) -> None:
+    made = [(await store.create_session(fresh())).id for _ in range(3)]
+    await store.write(made[0], row={"status": "running", "owner": "ada"})
+    await store.write(made[1], row={"archived": True})
+    counted = [(one.project, one.status, one.count) for one in await store.states()]
+    assert counted == [("demo", "idle", 1), ("demo", "running", 1)]
+    hers = await store.states(owner="ada", seen_by="ada")
+    assert [(one.project, one.status, one.count) for one in hers] == [("demo", "running", 1)]

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from shipmate.database.query import parse
+from shipmate.database.sql_store import SqlStore
 from shipmate.database.sqlite import SqliteStore
 from shipmate.database.store import Kept, SearchFilter
 from shipmate.llm.scripted import say
@@ -174,7 +176,7 @@ async def test_a_changed_block_is_found_by_its_new_words_alone(house: Whole) -> 
 
 
 async def test_what_is_deleted_is_gone_from_the_index_and_the_archive_is_a_choice(
-    house: Whole, tmp_path: Path
+    house: Whole,
 ) -> None:
     gone = await talk(house, User(text="login canarywords"), title="canarytitle")
     kept = await talk(house, User(id="k", text="login again"))
@@ -183,11 +185,13 @@ async def test_what_is_deleted_is_gone_from_the_index_and_the_archive_is_a_choic
     assert await blocks(house, "login") == {"k"}
     assert (await found(house, "login", archived="true"))[0]["archived"] is True
     assert await blocks(house, "login", archived="false") == set()
-    with sqlite3.connect(tmp_path / "sessions.db") as db:
-        left = db.execute("SELECT parts || title FROM search").fetchall()
-        db.execute("INSERT INTO search (search) VALUES ('integrity-check')")
-    db.close()
-    assert "canary" not in str(left)
+    store = house.executor.store
+    assert isinstance(store, SqlStore)
+    query = "SELECT parts || title FROM search"
+    assert "canary" not in str(await store.read(lambda db: db.execute(query).fetchall()))
+    if store.file is not None:
+        with closing(sqlite3.connect(store.file)) as db, db:
+            db.execute("INSERT INTO search (search) VALUES ('integrity-check')")
 
 
 async def test_sessions_are_found_by_title_first_then_by_what_is_said(house: Whole) -> None:

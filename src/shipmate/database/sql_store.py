@@ -8,7 +8,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shipmate.database import rows, searching, shown, usage
+from shipmate.database import counts, rows, searching, shown, usage
 from shipmate.database.connection import Connection, Engine
 from shipmate.database.queue import Revise, read_queue, read_waiting, revise_queue
 from shipmate.database.rules import change_rule, delete_rule, insert_rules, read_rules
@@ -19,6 +19,7 @@ from shipmate.database.store import (
     Match,
     SearchFilter,
     SessionFilter,
+    StateCount,
     View,
     Written,
 )
@@ -269,3 +270,8 @@ class SqlStore:
             said.append(text)
             thought.append(reasoning)
         return [LiveText(s, m, "".join(t), "".join(r)) for (s, m), (t, r) in texts.items()]
+
+    async def states(
+        self, *, owner: str | None = None, seen_by: str | None = None
+    ) -> list[StateCount]:
+        return await self.read(lambda db: counts.states(db, owner, seen_by))

@@ -238,7 +238,7 @@ async def test_sessions_are_counted_by_project_and_state(store: SqlStore) -> Non
     made = [(await store.create_session(fresh())).id for _ in range(3)]
     await store.write(made[0], row={"status": "running", "owner": "ada"})
     await store.write(made[1], row={"archived": True})
-    counted = [(one.project, one.status, one.count) for one in await store.states()]
+    counted = [(one.project, one.status, one.sessions) for one in await store.states()]
     assert counted == [("demo", "idle", 1), ("demo", "running", 1)]
     hers = await store.states(owner="ada", seen_by="ada")
-    assert [(one.project, one.status, one.count) for one in hers] == [("demo", "running", 1)]
+    assert [(one.project, one.status, one.sessions) for one in hers] == [("demo", "running", 1)]

@@ -21,6 +21,7 @@ from shipmate.errors import ConfigError, NotFoundError, did_you_mean
 from shipmate.llm.settings import PROVIDER_ID, ProviderSettings
 from shipmate.mcp.settings import CLIENT_SECRET, McpServerSettings
 from shipmate.safety.secrets import SecretRef, Secrets, write_private
+from shipmate.session.projects import ProjectSettings
 
 
 class Config:
@@ -86,10 +87,13 @@ class Config:
         return project
 
     def set_project(self, project: str, **fields: Any) -> None:
-        """Change `name`, `owner`, `people`; empty values are left out of the file."""
+        """Change `name`, `owner`, `people`, `mcp`; what is as ever is left out of the file. No MCP
+        server is not as ever: all may be used then."""
         self._known("project", project, self.settings.projects)
         kept = {**document.plain(self.settings.projects[project]), **fields}
-        self.set(("projects", project), {key: value for key, value in kept.items() if value})
+        usual = document.plain(ProjectSettings(path=""))
+        changed = {key: value for key, value in kept.items() if value != usual.get(key)}
+        self.set(("projects", project), changed)
 
     def remove_project(self, project: str) -> None:
         """Forget the project; its folder is not touched."""

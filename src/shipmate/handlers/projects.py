@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from shipmate.errors import did_you_mean
 from shipmate.github.remote import read_name
 from shipmate.handlers.body import given_fields
 from shipmate.handlers.errors import HttpError
@@ -35,6 +36,8 @@ class ChangeProject(Input, frozen=True, kw_only=True):
     """Names of users who may use it, too."""
     github: Annotated[str, Meta(max_length=300)] | UnsetType = UNSET
     """Its repository, `owner/name`; empty: that of the git remote."""
+    mcp: tuple[str, ...] | UnsetType = UNSET
+    """MCP servers that agents may use here; `*`: all, empty: none."""
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -47,6 +50,8 @@ class Project(msgspec.Struct, frozen=True):
     people: tuple[str, ...]
     github: str
     """`owner/name`; empty: the repository is that of the git remote."""
+    mcp: tuple[str, ...]
+    """MCP servers that agents may use here; `*`: all."""
 
 
 class Projects(msgspec.Struct, frozen=True):
@@ -76,7 +81,8 @@ def projects_of(call: Call[Any]) -> list[Project]:
 def _view(key: str, one: ProjectSettings) -> Project:
     path = Path(one.path).expanduser()
     name = one.name or path.name
-    return Project(key, name, str(path), not path.is_dir(), one.owner, one.people, one.github)
+    missing = not path.is_dir()
+    return Project(key, name, str(path), missing, one.owner, one.people, one.github, one.mcp)
 
 
 def _one(call: Call[Any], project: str) -> Project:
@@ -130,7 +136,7 @@ async def add_project(call: Call[AddProject]) -> Answer:
     scope="admin",
     body=ChangeProject,
     answer=Project,
-    audit=("owner", "people", "github"),
+    audit=("owner", "people", "github", "mcp"),
 )
 async def change_project(call: Call[ChangeProject]) -> Answer:
     """Rename a project, or say who may use it."""
@@ -142,6 +148,12 @@ async def change_project(call: Call[ChangeProject]) -> Answer:
         fields["people"] = tuple(dict.fromkeys(users.get(one).name for one in fields["people"]))
     if fields.get("github") and read_name(fields["github"]) is None:
         raise HttpError(422, "invalid", "The body does not fit: `github` is not owner/name.")
+    settings = call.house.config.settings
+    known = settings.projects[project].mcp if project in settings.projects else ()
+    for name in fields.get("mcp", ()):
+        if name not in ("*", *known, *settings.mcp.servers):
+            hint = did_you_mean(name, settings.mcp.servers)
+            raise HttpError(422, "invalid", f"`mcp`: there is no MCP server {name!r}{hint}")
     call.house.config.set_project(project, **fields)
     return _one(call, project)
 

@@ -1952,6 +1952,7 @@ export interface components {
         /** ChangeProject */
         ChangeProject: {
             github?: string;
+            mcp?: string[];
             name?: string;
             owner?: string;
             people?: string[];
@@ -3009,6 +3010,7 @@ export interface components {
         Project: {
             github: string;
             id: string;
+            mcp: string[];
             missing: boolean;
             name: string;
             owner: string;

@@ -2,6 +2,7 @@
 import { api, got } from "./api";
 import type { components } from "./api.gen";
 import { words } from "./command";
+import { server } from "./sessions.svelte";
 
 type Wire = components["schemas"];
 export type McpServer = Wire["ServerView"];
@@ -54,6 +55,8 @@ class Mcp {
       const all = await got(api.GET("/api/agent/mcp"));
       [this.servers, this.presets, this.proposals] = [all.servers, all.presets, all.proposals];
       this.error = "";
+      const known = server.info.mcp_servers.map((one) => one.name).join();
+      if (known !== this.servers.map((one) => one.name).join()) void server.load();
     } catch (error) {
       this.error = (error as Error).message;
     }
@@ -106,8 +109,8 @@ class Mcp {
     await this.load();
   }
 
-  async refresh(server = ""): Promise<void> {
-    await got(api.POST("/api/agent/mcp/refresh", { body: { server } }));
+  async refresh(name = ""): Promise<void> {
+    await got(api.POST("/api/agent/mcp/refresh", { body: { server: name } }));
     await this.load();
   }
 

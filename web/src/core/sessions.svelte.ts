@@ -123,6 +123,13 @@ class Server {
     return project;
   }
 
+  /** Which MCP servers agents may use in a project; `*`: all of them. */
+  async projectMcp(project: string, names: string[]): Promise<void> {
+    const params = { path: { project } };
+    await got(api.PATCH("/api/projects/{project}", { params, body: { mcp: names } }));
+    await this.load();
+  }
+
   async removeProject(project: string): Promise<void> {
     await got(api.DELETE("/api/projects/{project}", { params: { path: { project } } }));
     await this.load();

@@ -34,7 +34,8 @@ def test_a_project_chooses_its_servers_on_the_page(desk: Desk, tmp_path: Path) -
     desk.open()
     desk.say("which tools are there?")
     desk.done()
-    offered = [tool["function"]["name"] for tool in desk.provider.requests[-1]["tools"]]
+    asked = next(seen.body for seen in desk.provider.seen if "tools" in seen.body)
+    offered = [tool["function"]["name"] for tool in asked["tools"]]
     assert [name for name in offered if "__" in name] == ["one__ok"]
 
     desk.open("#/settings/projects")

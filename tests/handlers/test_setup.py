@@ -123,6 +123,22 @@ async def test_settings_are_changed_together_or_not_at_all(house: Whole, tmp_pat
     assert (kept["send_key"], kept["language"]) == ("enter", "zh-CN")
 
 
+async def test_a_project_says_which_mcp_servers_agents_may_use_there(house: Whole) -> None:
+    path = "/api/projects/demo"
+    await house.call("POST", "/api/agent/mcp", body(name="notes", command=["x"], enabled=False))
+    chosen = await house.call("PATCH", path, body(mcp=["notes"]))
+    assert chosen.json["mcp"] == ["notes"]
+    none = await house.call("PATCH", path, body(mcp=[]))
+    assert none.json["mcp"] == []
+    renamed = await house.call("PATCH", path, body(name="Other"))
+    assert renamed.json["mcp"] == [], "another name allows no server"
+    wrong = await house.call("PATCH", path, body(mcp=["note"]))
+    assert wrong.status == 422
+    assert b"notes" in wrong.body
+    every = await house.call("PATCH", path, body(mcp=["*"]))
+    assert every.json["mcp"] == ["*"]
+
+
 async def test_info_names_agents_models_and_projects(house: Whole) -> None:
     info = (await house.call("GET", "/api/agent/info")).json
     assert [one["id"] for one in info["agents"]] == ["assistant"]

@@ -4,14 +4,16 @@ import asyncio
 import json
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
 
-from shipmate.cli.wire import MAX_HEAD, MAX_HEADERS, MAX_URL, Wire
+from shipmate.cli.wire import MAX_HEAD, MAX_HEADERS, MAX_URL, PACE, Wire
 from shipmate.handlers.gate import SECURITY_HEADERS
 from tests.board import BOARD
 from tests.cli.server import Served, served
@@ -191,22 +193,108 @@ class Quick(Wire):
     head_seconds = 0.2
 
 
+class QuickBody(Wire):
+    body_seconds = 0.2
+
+
+class ByHand(Wire):
+    """Its clock runs out when the test says so."""
+
+    body_seconds = 3600.0
+    made: ClassVar[list["ByHand"]] = []
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.made.append(self)
+
+    def reads_nothing(self) -> bool:
+        return self._asked and self.flow.read_paused
+
+    def runs_out(self) -> None:
+        self._disarm()
+        self._late()
+
+
 async def nothing(_scope: object, _receive: object, _send: object) -> None:
     raise AssertionError("no request was whole")
 
 
-@pytest.mark.parametrize("begin", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\nX-A: "])
-async def test_headers_that_do_not_come_end_the_connection(begin: bytes) -> None:
-    config = uvicorn.Config(nothing, port=0, http=Quick, lifespan="off", log_config=None)
+@asynccontextmanager
+async def quick(kind: type[Wire], app: Any) -> AsyncGenerator[int]:
+    """The port of a server with this protocol."""
+    config = uvicorn.Config(app, port=0, http=kind, lifespan="off", log_config=None)
     config.load()
     server = uvicorn.Server(config)
     loop = asyncio.get_running_loop()
     listening = await loop.create_server(
-        lambda: Quick(config, server.server_state, {}), "127.0.0.1", 0
+        lambda: kind(config, server.server_state, {}), "127.0.0.1", 0
     )
     async with listening:
-        port = listening.sockets[0].getsockname()[1]
+        yield listening.sockets[0].getsockname()[1]
+
+
+@pytest.mark.parametrize("begin", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\nX-A: "])
+async def test_headers_that_do_not_come_end_the_connection(begin: bytes) -> None:
+    async with quick(Quick, nothing) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(begin)
         assert statuses(await reader.read()) == [408]
+        writer.close()
+
+
+SLOW_BODIES = [
+    b"Content-Length: 5\r\n\r\n",
+    b"Content-Length: 100000\r\n\r\n" + b"a" * 2 * PACE,
+    b"Transfer-Encoding: chunked\r\n\r\n",
+    b"Transfer-Encoding: chunked\r\n\r\n5\r\nabc",
+    b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
+]
+
+
+@pytest.mark.parametrize("begin", SLOW_BODIES)
+async def test_a_body_that_does_not_come_is_told_and_ends_the_connection(begin: bytes) -> None:
+    ended = asyncio.Event()
+
+    async def reads(_scope: Any, receive: Any, _send: Any) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        ended.set()
+
+    async with quick(QuickBody, reads) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST / HTTP/1.1\r\nHost: x\r\n" + begin)
+        answer = await reader.read()
+        assert statuses(answer) == [408]
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == "timeout"
+        await asyncio.wait_for(ended.wait(), 30)
+        writer.close()
+
+
+async def test_a_handler_may_take_as_long_as_it_likes_with_a_body_that_has_come() -> None:
+    may_read = asyncio.Event()
+
+    async def slow(_scope: Any, receive: Any, send: Any) -> None:
+        await may_read.wait()
+        size, more = 0, True
+        while more:
+            message = await receive()
+            assert message["type"] == "http.request"
+            size, more = size + len(message["body"]), message["more_body"]
+        headers = [(b"content-length", b"7")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": str(size).encode()})
+
+    async with quick(ByHand, slow) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n")
+        writer.write(b"Content-Length: 1000000\r\n\r\n" + b"a" * 1_000_000)
+        async with asyncio.timeout(50):
+            while not (ByHand.made and ByHand.made[-1].reads_nothing()):
+                await asyncio.sleep(0)
+        for _ in range(3):
+            ByHand.made[-1].runs_out()
+        may_read.set()
+        answer = await reader.read()
+        assert statuses(answer) == [200]
+        assert answer.endswith(b"1000000")
         writer.close()

@@ -19,6 +19,9 @@ MAX_HEAD = 64 * 1024
 MAX_HEADERS = 100
 HEAD_S = 20.0
 """From the first byte of a request (or the connection) to the end of its headers."""
+BODY_S = 30.0
+PACE = 16 * 1024
+"""Bytes of a body that must come in each `BODY_S`; a whole body may be smaller."""
 
 ONCE = frozenset(
     {b"host", b"origin", b"authorization", b"content-type", b"content-length", b"x-shipmate-token"}
@@ -29,6 +32,7 @@ NOT_HTTP = HttpError(400, "bad_request", "This is no HTTP/1.1 request that can b
 
 class Wire(HttpToolsProtocol):
     head_seconds = HEAD_S
+    body_seconds = BODY_S
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -36,6 +40,8 @@ class Wire(HttpToolsProtocol):
         self._head = 0
         """Bytes of a head that is not whole."""
         self._in_head = True
+        self._lately = 0
+        """Bytes of the body since the clock was set."""
         self._asked = False
         """There was a request; `cycle` is the last one."""
         self._refusal = NOT_HTTP
@@ -75,6 +81,14 @@ class Wire(HttpToolsProtocol):
             raise self._refusal
         self._asked = True
         super().on_headers_complete()
+        self._arm()
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        self._lately += len(body)
+        if self._lately >= PACE:
+            self._disarm()
+            self._arm()
 
     def _ambiguous(self) -> bool:
         names = [name for name, _ in self.headers if name in ONCE]
@@ -89,6 +103,7 @@ class Wire(HttpToolsProtocol):
         return authority != dict(self.headers).get(b"host")
 
     def on_message_complete(self) -> None:
+        self._disarm()
         super().on_message_complete()
         self._in_head, self._head = True, 0
 
@@ -106,7 +121,9 @@ class Wire(HttpToolsProtocol):
 
     def _arm(self) -> None:
         if self._timer is None:
-            self._timer = self.loop.call_later(self.head_seconds, self._late)
+            self._lately = 0
+            seconds = self.head_seconds if self._in_head else self.body_seconds
+            self._timer = self.loop.call_later(seconds, self._late)
 
     def _disarm(self) -> None:
         if self._timer is not None:
@@ -115,12 +132,27 @@ class Wire(HttpToolsProtocol):
 
     def _late(self) -> None:
         self._timer = None
-        if self._in_head and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._in_head:
             self._refuse(HttpError(408, "timeout", "The headers did not come in time."))
+        elif self.flow.read_paused:  # it is we who do not read on
+            self._arm()
+        else:
+            self._refuse(HttpError(408, "timeout", "The body did not come in time."))
+
+    def _unanswered(self) -> bool:
+        """The body is not whole, and the answer has not begun: then this is the answer, and what
+        waits for the body is told that there is nobody any more."""
+        if self._in_head or self.cycle.response_started:
+            return False
+        self.cycle.disconnected = True
+        self.cycle.message_event.set()
+        return True
 
     def _refuse(self, error: HttpError) -> None:
         """Answer and close; only close while another answer is being sent."""
-        if not self._asked or self.cycle.response_complete:
+        if not self._asked or self.cycle.response_complete or self._unanswered():
             answer = problem(error)
             headers = {
                 **{name.decode(): value.decode() for name, value in answer.raw_headers},

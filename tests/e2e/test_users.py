@@ -139,3 +139,35 @@ def test_axe_finds_nothing_where_people_are(desk: Desk, width: int, scheme: str)
         assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
     signed_out(desk)
     assert faults(page) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "action", "here"),
+    [
+        ("en", "Signed-in browsers", "Sign out", "this browser"),
+        ("zh-CN", "已登录的浏览器", "退出", "当前浏览器"),
+    ],
+)
+def test_a_browser_is_signed_out_from_another_one(
+    desk: Desk, language: str, title: str, action: str, here: str
+) -> None:
+    page = desk.page
+    desk.server.api("PATCH", "/api/settings", {"interface": {"language": language}})
+    page.reload()
+    link = desk.server.api("POST", "/api/auth/link")["url"]
+    elsewhere = page.context.browser.new_context()  # type: ignore[union-attr]
+    other = elsewhere.new_page()
+    other.goto(link)
+    expect(other.locator("main")).to_be_visible()
+    desk.open("#/settings/account")
+    section = page.get_by_role("region", name=title)
+    expect(section.get_by_role("listitem")).to_have_count(2)
+    expect(section.get_by_role("listitem").filter(has_text=here)).to_have_count(1)
+    expect(section.get_by_role("listitem").first).to_contain_text("Linux")
+    section.get_by_role("button", name=re.compile(f"^{action}")).click()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile(f"^{action}")).click()
+    expect(section.get_by_role("listitem")).to_have_count(1)
+    assert faults(page) == []
+    other.reload()
+    expect(other.get_by_text(re.compile("shipmate serve|token link")).first).to_be_visible()
+    elsewhere.close()

@@ -51,6 +51,11 @@ class SignIn:
     expires_at: int
     user: str = ""
     """Empty: the person at the machine, who has opened a link."""
+    created_at: int = 0
+    device: str = ""
+    """The kind of browser and system, as it said; empty: not known."""
+    used_at: int = 0
+    """Kept to the hour; 0: not since it was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class Keys:
     async def open(cls, writer: Writer) -> "Keys":
         keys = cls(writer)
         sign_ins, tokens = await writer.execute(_read)
-        keys._sign_ins = {row[1]: SignIn(row[0], row[2], row[3], row[4]) for row in sign_ins}
+        keys._sign_ins = {row[1]: SignIn(row[0], *row[2:]) for row in sign_ins}
         keys._tokens = {
             row[2]: ApiToken(row[0], row[1], tuple(row[3].split(",")), row[4], row[5], row[6])
             for row in tokens
@@ -95,17 +100,17 @@ class Keys:
         self._invitations[hashed(token)] = time.monotonic() + INVITATION_S, user
         return token
 
-    async def exchange(self, invitation: str) -> Credentials | None:
+    async def exchange(self, invitation: str, device: str = "") -> Credentials | None:
         """A sign-in for a one-time token; None when it is unknown, used or too old."""
         good_until, user = self._invitations.pop(hashed(invitation), (0.0, ""))
-        return await self.sign_in(user) if good_until > time.monotonic() else None
+        return await self.sign_in(user, device) if good_until > time.monotonic() else None
 
-    async def sign_in(self, user: str) -> Credentials:
+    async def sign_in(self, user: str, device: str = "") -> Credentials:
         """A sign-in of a user; empty: of the person at the machine."""
         made = Credentials(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
         cookie, now = hashed(made.cookie), _now()
-        row = SignIn(new_id(), hashed(made.header), now + SIGN_IN_MS, user)
-        values = (row.id, cookie, row.header_hash, now, row.expires_at, user)
+        row = SignIn(new_id(), hashed(made.header), now + SIGN_IN_MS, user, now, device)
+        values = (row.id, cookie, row.header_hash, now, row.expires_at, user, device, 0)
         await self._writer.execute(lambda db: _insert_sign_in(db, values))
         self._sign_ins[cookie] = row
         return made
@@ -116,6 +121,28 @@ class Keys:
         if row is None or row.expires_at <= _now():
             return None
         return row if secrets.compare_digest(row.header_hash, hashed(header)) else None
+
+    def sign_ins(self, user: str | None = None) -> list[SignIn]:
+        """Those of a user that have not expired, the newest last; None: all."""
+        now = _now()
+        rows = [r for r in self._sign_ins.values() if r.expires_at > now]
+        found = (r for r in rows if user is None or r.user == user)
+        return sorted(found, key=lambda row: (row.created_at, row.id))
+
+    async def seen(self, sign_in: SignIn) -> None:
+        """It is used now."""
+        now = _now()
+        if now - sign_in.used_at <= USED_EVERY_MS:
+            return
+        self._sign_ins = {
+            key: replace(row, used_at=now) if row.id == sign_in.id else row
+            for key, row in self._sign_ins.items()
+        }
+        await self._used("UPDATE sign_ins SET used_at = ? WHERE id = ?", now, sign_in.id)
+
+    async def _used(self, sql: str, now: int, key: str) -> None:
+        with contextlib.suppress(StorageError):  # a full disk must not lock anyone out
+            await self._writer.execute(lambda db: db.execute(sql, (now, key)).rowcount)
 
     async def sign_out(self, sign_in: str) -> None:
         await self._writer.execute(
@@ -181,24 +208,21 @@ class Keys:
         now = _now()
         if now - row.used_at > USED_EVERY_MS:
             self._tokens[key] = replace(row, used_at=now)
-            with contextlib.suppress(StorageError):  # a full disk must not lock anyone out
-                await self._writer.execute(
-                    lambda db: (
-                        db.execute(
-                            "UPDATE api_tokens SET used_at = ? WHERE id = ?", (now, row.id)
-                        ).rowcount
-                    )
-                )
+            await self._used("UPDATE api_tokens SET used_at = ? WHERE id = ?", now, row.id)
         return row
 
 
 def _read(
     db: Connection,
-) -> tuple[list[tuple[str, str, str, int, str]], list[tuple[str, str, str, str, int, int, str]]]:
+) -> tuple[
+    list[tuple[str, str, str, int, str, int, str, int]],
+    list[tuple[str, str, str, str, int, int, str]],
+]:
     db.execute("DELETE FROM sign_ins WHERE expires_at <= ?", (_now(),))
     return (
         db.execute(
-            'SELECT id, cookie_hash, header_hash, expires_at, "user" FROM sign_ins'
+            'SELECT id, cookie_hash, header_hash, expires_at, "user", created_at, device, used_at'
+            " FROM sign_ins"
         ).fetchall(),
         db.execute(
             'SELECT id, name, hash, scopes, created_at, used_at, "user" FROM api_tokens'
@@ -207,7 +231,7 @@ def _read(
 
 
 def _insert_sign_in(db: Connection, values: tuple[object, ...]) -> None:
-    db.execute("INSERT INTO sign_ins VALUES (?, ?, ?, ?, ?, ?)", values)
+    db.execute("INSERT INTO sign_ins VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
 
 
 def _insert_token(db: Connection, values: tuple[object, ...]) -> None:

@@ -26,6 +26,7 @@ async def caller_of(keys: Keys, users: Users, place: Place, headers: Headers) ->
     header = headers.get(TOKEN_HEADER, "")
     for cookie in cookies_named(place.cookie, headers.getlist("cookie")):
         if header and (sign_in := keys.signed_in(cookie, header)):
+            await keys.seen(sign_in)
             return _in_a_browser(users, sign_in)
     return NOBODY
 

@@ -10,6 +10,7 @@ from shipmate.database.users import Role, User, user_name
 from shipmate.errors import ConflictError, NotFoundError
 from shipmate.handlers.access import clear_cookie, set_cookie
 from shipmate.handlers.auditing import told
+from shipmate.handlers.device import device_of
 from shipmate.handlers.errors import HttpError
 from shipmate.handlers.people import hashed, shut_out, verified
 from shipmate.handlers.respond import json_answer
@@ -94,7 +95,7 @@ class Tokens(msgspec.Struct, frozen=True):
 async def exchange(call: Call[Exchange]) -> Answer:
     """Exchange the one-time token of the sign-in link for a cookie and a header token."""
     house = call.house
-    made = await house.keys.exchange(call.given.token)
+    made = await house.keys.exchange(call.given.token, device_of(call.headers))
     if made is None:
         house.limits.addresses.take(call.address, "sign-in links that are not good")
         await told(call, "sign_in_failed")
@@ -125,7 +126,8 @@ async def ways(call: Call[Nothing]) -> Answer:
 async def sign_in(call: Call[SignIn]) -> Answer:
     """Sign in with name and password. 401: one of them is wrong; 429: too many were."""
     user = await _checked(call, call.given.name, call.given.password)
-    return _signed_in(call, await call.house.keys.sign_in(user.name))
+    made = await call.house.keys.sign_in(user.name, device_of(call.headers))
+    return _signed_in(call, made)
 
 
 @endpoint("POST", "/api/auth/password", scope="read", body=ChangePassword, limit=8192, audit=())
@@ -185,7 +187,7 @@ async def link(call: Call[Nothing]) -> Answer:
 @endpoint("GET", "/api/auth/tokens", scope="read", answer=Tokens)
 async def tokens(call: Call[Nothing]) -> Answer:
     """One's bearer tokens (an admin's: all), without their secrets."""
-    return Tokens(tuple(_row(token) for token in call.house.keys.tokens(_whose(call))))
+    return Tokens(tuple(_row(token) for token in call.house.keys.tokens(whose(call))))
 
 
 @endpoint(
@@ -214,14 +216,14 @@ async def revoke_token(call: Call[Nothing]) -> None:
     """Revoke a bearer token by its id; its streams end."""
     _must_manage_tokens(call)
     token = call.path["token"]
-    if token not in {one.id for one in call.house.keys.tokens(_whose(call))}:
+    if token not in {one.id for one in call.house.keys.tokens(whose(call))}:
         raise NotFoundError(f"There is no token {token!r}; list them to see their ids.")
     await call.house.keys.revoke(token)
     call.house.presence.end(credential=token)
 
 
-def _whose(call: Call[Any]) -> str | None:
-    """Whose tokens the caller sees; None: everybody's."""
+def whose(call: Call[Any]) -> str | None:
+    """Whose tokens and sign-ins the caller sees; None: everybody's."""
     _must_manage_tokens(call)
     return None if call.caller.may("admin") else call.caller.user
 

@@ -9,6 +9,7 @@ export type Me = Wire["Me"];
 export type User = Wire["UserRow"];
 export type Role = User["role"];
 export type Token = Wire["TokenRow"];
+export type SignIn = Wire["SignInRow"];
 export type Entry = Wire["Entry"];
 export type Verified = Wire["Verified"];
 export const ROLES: readonly Role[] = ["admin", "user", "viewer"];
@@ -52,6 +53,12 @@ export const tokens = {
     got(api.POST("/api/auth/tokens", { body: { name, scopes } })),
   revoke: (token: string) =>
     got(api.DELETE("/api/auth/tokens/{token}", { params: { path: { token } } })),
+};
+
+export const signIns = {
+  all: async (): Promise<readonly SignIn[]> => (await got(api.GET("/api/auth/sign-ins"))).sign_ins,
+  end: (one: string) =>
+    got(api.DELETE("/api/auth/sign-ins/{sign_in}", { params: { path: { sign_in: one } } })),
 };
 
 export const audit = {

@@ -20,6 +20,7 @@ from shipmate.github.tools import GitHubTools
 from shipmate.handlers.dispatch import Dispatch
 from shipmate.handlers.files import STATIC
 from shipmate.safety.sandbox.room import SandboxSettings
+from shipmate.session.searching import SearchAnswer
 from shipmate.tools.arguments import parse_arguments
 from shipmate.tools.catalog import BUILTIN
 from shipmate.tools.tool import Tool, Workspace
@@ -123,6 +124,10 @@ def test_an_answer_is_what_the_program_answers(example: Example, someone: Reader
     if "token_url" in shown:
         assert set(shown) == {"url", "token_url", "port", "pid"}
         assert msgspec.convert(shown, Started).token_url.startswith(f"{shown['url']}/#token=")
+        return
+    if "hits" in shown:
+        [hit] = msgspec.convert(shown, SearchAnswer).hits
+        assert [hit.snippet.text[a:b] for a, b in hit.snippet.marks] == ["login", "loop"]
         return
     if "instruction" in shown:
         assert msgspec.convert(shown, Dispatch).number == 412

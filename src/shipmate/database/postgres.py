@@ -9,7 +9,6 @@ from shipmate.database.integrity import HASHED, DamagedError, row_hash
 from shipmate.database.migrations import check_known, scripts
 from shipmate.database.postgres_engine import PostgresConnection, PostgresEngine, place
 from shipmate.database.sql_store import SqlStore
-from shipmate.faults import point
 from shipmate.protocol import new_id
 
 PART = 1000
@@ -53,9 +52,7 @@ def _migrate(db: Connection) -> None:
     check_known(have, steps[-1][0])
     for number, text in steps:
         if number > have:
-            point("migration.begun")
             db.execute(text)
-            point("migration.done")
     meta = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO"
     db.execute(f"{meta} UPDATE SET value = excluded.value", ("version", str(steps[-1][0])))
     db.execute(f"{meta} NOTHING", ("epoch", new_id()))

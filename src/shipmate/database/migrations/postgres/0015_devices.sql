@@ -1,3 +1,3 @@
--- What a person needs to know one browser's sign-in from another: the kind of device, the last use.
+-- As `migrations/0015_devices.sql`.
 ALTER TABLE sign_ins ADD COLUMN device TEXT NOT NULL DEFAULT '';
 ALTER TABLE sign_ins ADD COLUMN used_at BIGINT NOT NULL DEFAULT 0;

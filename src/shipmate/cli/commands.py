@@ -15,6 +15,7 @@ from shipmate import __version__
 from shipmate.cli.audit_commands import audit
 from shipmate.cli.choices import Approve, Data, Form, Json, Shell, Who
 from shipmate.cli.driven_commands import acp, mcp
+from shipmate.cli.keeping_commands import backup, migrate, restore
 from shipmate.cli.model_commands import model
 from shipmate.cli.rule_commands import rule
 from shipmate.cli.user_commands import user
@@ -39,6 +40,8 @@ app.add_typer(user, name="user")
 app.add_typer(audit, name="audit")
 app.command("acp")(acp)
 app.command("mcp")(mcp)
+for keeping in (backup, restore, migrate):
+    app.command()(keeping)
 
 
 def _version(wanted: bool) -> None:
@@ -163,45 +166,6 @@ def search(  # noqa: PLR0913, PLR0917 - each is an option
     from shipmate.cli.search import Wanted, search_for
 
     return search_for(Wanted(words, project, role or "", days, limit), data, json)
-
-
-@app.command()
-def backup(
-    to: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A new file; else in backups/.")
-    ] = None,
-    data: Data = None,
-) -> int:
-    """Copy the database, also while a server uses it, and check the copy."""
-    from shipmate.cli.keeping import backup
-
-    return backup(to, data)
-
-
-@app.command()
-def restore(
-    file: Annotated[Path | None, typer.Argument(help="A backup.", show_default=False)] = None,
-    salvage: Annotated[
-        bool, typer.Option("--salvage", help="Save what can be read of a damaged database.")
-    ] = False,
-    data: Data = None,
-) -> int:
-    """Put a backup in the place of the database, which is kept. No server may run."""
-    from shipmate.cli.keeping import restore
-
-    return restore(file, data, salvage=salvage)
-
-
-@app.command()
-def migrate(
-    source: Annotated[str, typer.Option("--from", help="What it is in: sqlite.")],
-    target: Annotated[str, typer.Option("--to", help="What it goes to: postgres.")],
-    data: Data = None,
-) -> int:
-    """Move everything to the PostgreSQL database that server.database names."""
-    from shipmate.cli.moving import migrate
-
-    return migrate(data, source, target)
 
 
 @app.command()

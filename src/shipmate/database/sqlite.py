@@ -13,6 +13,7 @@ from shipmate.errors import StorageError
 class SqliteStore(SqlStore):
     def __init__(self, path: Path, epoch: str) -> None:
         super().__init__(SqliteEngine(path), epoch, path)
+        self.path = path
 
     @classmethod
     async def open(cls, path: Path) -> "SqliteStore":

@@ -40,6 +40,19 @@ def top(page: Page) -> float:
     return float(log(page).evaluate("e => e.scrollTop"))
 
 
+def come_to_rest(page: Page) -> None:
+    """Wait until what a key or a wheel has set in motion stands still: a browser scrolls softly."""
+    log(page).evaluate(
+        """async e => {
+            for (let still = 0, was = NaN; still < 20; ) {
+                was = e.scrollTop;
+                await new Promise(requestAnimationFrame);
+                still = e.scrollTop === was ? still + 1 : 0;
+            }
+        }"""
+    )
+
+
 def left(page: Page) -> float:
     """Pixels below what is in view."""
     return float(log(page).evaluate("e => e.scrollHeight - e.clientHeight - e.scrollTop"))
@@ -61,6 +74,7 @@ def test_uix_03_the_view_stays_where_the_reader_went_and_follows_again_at_the_en
     expect(page.get_by_role("button", name=re.compile("^Jump to latest"))).to_be_visible()
     marked = page.get_by_text("Paragraph 55 says").first
     expect(marked).to_be_attached()
+    come_to_rest(page)
     before = marked.evaluate("e => e.getBoundingClientRect().top")
     go.set()
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)

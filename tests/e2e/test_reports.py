@@ -118,6 +118,7 @@ def test_uix_06_what_is_wide_scrolls_in_its_own_box_and_buttons_stay(
     approve = page.get_by_role("button", name="Approve", exact=True)
     expect(approve).to_be_in_viewport()
     answer(desk, "\n\n".join(WIDE.values()) + "\n\n```text\n" + "line\n" * 5_000 + "```")
+    come_to_rest(page)
     page.get_by_role("button", name="Deny", exact=True).click()
     desk.done()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

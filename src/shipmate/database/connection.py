@@ -1,11 +1,13 @@
 """What statements are run on: the part of a database's connection that this room uses, in SQL that
 SQLite and PostgreSQL both understand. Values stand as `?`."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
 from shipmate.database.finding import Finder
 from shipmate.errors import StorageError
+
+T = TypeVar("T")
 
 
 class Cursor(Protocol):
@@ -20,6 +22,16 @@ class Connection(Protocol):
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Cursor: ...
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Cursor: ...
     def close(self) -> None: ...
+
+
+class Database(Protocol):
+    """What the other tables of this room need of a store."""
+
+    def execute(self, work: Callable[[Connection], T], /) -> Awaitable[T]:
+        """Do `work` in a transaction of the one writer."""
+        ...
+
+    def read(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...
 
 
 class Engine(Protocol):

@@ -8,15 +8,12 @@ import contextlib
 import hashlib
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
 
-from shipmate.database.connection import Connection
+from shipmate.database.connection import Connection, Database
 from shipmate.errors import NotFoundError, ShipmateError, StorageError
 from shipmate.protocol import new_id
-
-T = TypeVar("T")
 
 SCOPES = ("read", "run", "approve", "admin")
 SIGN_IN_MS = 30 * 24 * 3600 * 1000
@@ -25,12 +22,6 @@ INVITATION_S = 24 * 3600.0
 """How long a printed sign-in link is good."""
 USED_EVERY_MS = 3600 * 1000
 """How exactly the last use of a token is kept."""
-
-
-class Writer(Protocol):
-    """What of the store is needed: a transaction on its one writer."""
-
-    def execute(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +67,7 @@ def _now() -> int:
 
 
 class Keys:
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Database) -> None:
         self._writer = writer
         self._sign_ins: dict[str, SignIn] = {}
         self._tokens: dict[str, ApiToken] = {}
@@ -84,7 +75,7 @@ class Keys:
         self._invitations: dict[str, tuple[float, str]] = {}
 
     @classmethod
-    async def open(cls, writer: Writer) -> "Keys":
+    async def open(cls, writer: Database) -> "Keys":
         keys = cls(writer)
         sign_ins, tokens = await writer.execute(_read)
         keys._sign_ins = {row[1]: SignIn(row[0], *row[2:]) for row in sign_ins}

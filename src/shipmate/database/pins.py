@@ -1,19 +1,9 @@
 """What was accepted of MCP servers: each tool as it was then, as bytes that its reader knows."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, TypeVar
+from collections.abc import Mapping
 
-from shipmate.database.connection import Connection
-
-T = TypeVar("T")
-
-
-class Database(Protocol):
-    """What of the store is needed."""
-
-    def execute(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...
-    def read(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...
+from shipmate.database.connection import Database
 
 
 class Pins:

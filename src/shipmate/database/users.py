@@ -8,27 +8,18 @@ import json
 import re
 import time
 import unicodedata
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
-from shipmate.database.connection import Connection
+from shipmate.database.connection import Connection, Database
 from shipmate.database.rows import hash_sessions
 from shipmate.errors import ConflictError, NotFoundError, ShipmateError
-
-T = TypeVar("T")
 
 Role: TypeAlias = Literal["admin", "user", "viewer"]
 ROLES: tuple[Role, ...] = get_args(Role)
 RESERVED = frozenset({"all", "bypass", "cut_off", "moved_on", "nobody", "rule", "stop", "user"})
 """Words that stand where a name could."""
 _NAME = re.compile(r"\w[\w.@-]{0,63}")
-
-
-class Writer(Protocol):
-    """What of the store is needed: a transaction on its one writer."""
-
-    def execute(self, work: Callable[[Connection], T], /) -> Awaitable[T]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +38,12 @@ def user_name(text: str) -> str:
 
 
 class Users:
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Database) -> None:
         self._writer = writer
         self._users: dict[str, User] = {}
 
     @classmethod
-    async def open(cls, writer: Writer) -> "Users":
+    async def open(cls, writer: Database) -> "Users":
         users = cls(writer)
         users._users = {user.name: user for user in await writer.execute(_read)}
         return users

@@ -40,6 +40,8 @@ path = "{project}"
 """
 
 expect.set_options(timeout=45_000)
+LOOKS = 900
+"""Of 50 ms each, for the end of a round."""
 HERE = Path(__file__).parent
 
 
@@ -68,11 +70,21 @@ class Desk:
     problems: list[str]
     """What the browser complained about: refused scripts and styles, errors, failed loads;
     and requests to anywhere else."""
+    said: Any = None
+    """The state before the last message."""
     expected: list[str] = field(default_factory=list[str])
     """Parts of complaints that a test brings about on purpose."""
 
     def open(self, place: str = "") -> None:
         self.page.goto(f"{self.server.url}/{place}")
+
+    def state(self) -> Any:
+        """Which session is the newest, and how far it has come; None where no server tells."""
+        try:
+            rows = self.server.api("GET", "/api/agent/sessions")["sessions"]
+        except OSError:
+            return None
+        return [(row["id"], row["last_seq"], row["status"]) for row in rows[:1]]
 
     def write(self, text: str) -> None:
         self.page.get_by_role("textbox", name="Message").fill(text)
@@ -82,6 +94,7 @@ class Desk:
         self.write(text)
         send = self.page.get_by_role("button", name="Send", exact=True)
         expect(send).to_have_attribute("aria-disabled", "false")  # the models are known
+        self.said = self.state()
         self.page.keyboard.press("Control+Enter")
         expect(self.page.get_by_role("textbox", name="Message")).to_have_value("")
 
@@ -90,7 +103,12 @@ class Desk:
         return self.server.api("GET", "/api/agent/sessions")["sessions"][0]
 
     def done(self) -> None:
-        """Wait for the end of the round: its tokens stand below it."""
+        """Wait for the end of the round that the last message began: its tokens stand below it."""
+        for _ in range(LOOKS):
+            now = self.state()
+            if now is None or (now != self.said and now[0][-1] != "running"):
+                break
+            self.page.wait_for_timeout(50)
         expect(self.page.locator("[data-kind=foot]").last).to_be_visible()
         expect(self.page.get_by_role("button", name="Stop")).to_have_count(0)
 

@@ -138,7 +138,7 @@ def first_in_view(log: Locator) -> tuple[str, float]:
           const top = log.getBoundingClientRect().top;
           const all = [...log.querySelectorAll(".bubble")]
             .map(e => [e.textContent, e.getBoundingClientRect().top - top])
-            .filter(([, y]) => y > 0).sort((a, b) => a[1] - b[1]);
+            .filter(([, y]) => y > 0 && y < log.clientHeight).sort((a, b) => a[1] - b[1]);
           return all[0] ?? ["", 0];
         }"""
     )

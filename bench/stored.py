@@ -25,6 +25,7 @@ RUNNING = 50
 """Of them, when the server is killed."""
 LONG = 10_000
 TIMES = 50
+INDEXED_S = 300.0
 SESSION_PATH = "/api/agent/sessions"
 ANSWER = "A paragraph as models write them, of about two hundred characters. " * 6
 
@@ -52,6 +53,18 @@ async def fill(file: Path) -> None:
             await store.write(row.id, row={"status": "running"})
             store.append_text(row.id, "live", "cut off", "")
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def indexed(target: Target) -> None:
+    """Wait until the words of what was filled in are indexed, which happens beside all else."""
+    until = time.monotonic() + INDEXED_S
+    while True:
+        status, body = await get(target, "/api/agent/search?q=paragraph&limit=1")
+        if status == 200 and b'"indexing":null' in body:
+            return
+        if time.monotonic() > until:
+            raise SystemExit(f"what was filled in is not indexed after {INDEXED_S:.0f} s")
+        await asyncio.sleep(0.1)
 
 
 async def timed(target: Target, path: str, word: bytes, times: int) -> float:
@@ -96,6 +109,7 @@ async def stored(bench: Bench) -> list[Figure]:
         bare = await seconds_to_page(server)
     with shipmate(bench.place, data) as started:
         server = signed_in(started, data)
+        await indexed(server.target)
         listed = await timed(server.target, f"{SESSION_PATH}?limit=1000", b'"last_seq":', SESSIONS)
         window = await timed(server.target, f"{SESSION_PATH}/s0?limit=100", b'"type":', 100)
         resumed = await resume(server.target)
